@@ -1,0 +1,1 @@
+"""Prosector: the Transformer taken apart, put together again, trained, and looked into."""
