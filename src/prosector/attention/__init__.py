@@ -1,0 +1,25 @@
+"""The centre of the house: scores, mask, softmax, weighted sum."""
+
+from prosector.attention.cache import Cache, KeysValues
+from prosector.attention.dropout import Dropout
+from prosector.attention.functional import attention, attention_weights, self_attention
+from prosector.attention.kernels import KERNELS, flex, sdpa, written_out
+from prosector.attention.masks import Mask
+from prosector.attention.multihead import MultiHeadAttention
+from prosector.attention.scope import Scope
+
+__all__ = [
+    "KERNELS",
+    "Cache",
+    "Dropout",
+    "KeysValues",
+    "Mask",
+    "MultiHeadAttention",
+    "Scope",
+    "attention",
+    "attention_weights",
+    "flex",
+    "sdpa",
+    "self_attention",
+    "written_out",
+]

@@ -1,0 +1,78 @@
+"""The same arithmetic by other means: written out, by SDPA, by FlexAttention.
+
+Each kernel has the same signature and equals `functional.attention`, forward and
+gradients, for every mask and bias, rows that may look at nothing included. Which one is
+fastest depends on the machine and the length; which one runs never changes the result
+beyond rounding.
+
+Shapes: query [B, H, Lq, d_k], key [B, Hkv, Lk, d_k], value [B, Hkv, Lk, d_v] → [B, H, Lq, d_v].
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+from prosector.attention import functional
+from prosector.attention.masks import Pairs
+from prosector.attention.scope import Scope
+
+Kernel = Callable[[Tensor, Tensor, Tensor, Scope, float | None], Tensor]
+
+
+def written_out(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
+    """The arithmetic as on paper; every score exists."""
+    n_heads = query.shape[1]
+    key, value = functional.share_heads(key, n_heads), functional.share_heads(value, n_heads)
+    return functional.attention(query, key, value, scope.may_look, scope.bias, scale)
+
+
+def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
+    """PyTorch's scaled_dot_product_attention, with empty rows made right.
+
+    Given an empty row PyTorch's kernels return NaN or a mean of everything, depending on the one that runs.
+    Here such a row looks at everything, and what came out of it is set to zero.
+    """
+    grouped = key.shape[1] != query.shape[1]
+    may_look, bias = scope.may_look, scope.bias
+    if may_look is None:
+        mask = None if bias is None else bias.to(query.dtype).expand(len(query), -1, -1, -1)
+        return F.scaled_dot_product_attention(query, key, value, mask, scale=scale, enable_gqa=grouped)
+
+    some = may_look.any(dim=-1, keepdim=True)  # [B, H, Lq, 1]
+    mask = may_look | ~some
+    if bias is not None:
+        mask = bias.to(query.dtype).masked_fill(~mask, -torch.inf)
+    heads = F.scaled_dot_product_attention(query, key, value, mask, scale=scale, enable_gqa=grouped)
+    return heads.masked_fill(~some, 0.0)
+
+
+def flex(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
+    """FlexAttention, which asks the mask's rule pair by pair; meant for a GPU and torch.compile.
+
+    On a CPU it runs uncompiled, where it is slow but exact.
+    """
+    rows, n_heads, n_queries, _ = query.shape
+    n_keys = key.shape[2]
+    query_positions = scope.query_positions.expand(rows, n_queries)
+    key_positions = scope.key_positions.expand(rows, n_keys)
+    mask, bias = scope.mask, scope.bias
+
+    def allows(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return mask.allows(Pairs(b, h, i, j, query_positions[b, i], key_positions[b, j]))  # type: ignore[union-attr]
+
+    def add_bias(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return score + bias[b if len(bias) > 1 else torch.zeros_like(b), h, i, j]  # type: ignore[index, arg-type]
+
+    block = None
+    if mask is not None:
+        block = create_block_mask(allows, rows, n_heads, n_queries, n_keys, device=query.device)
+    options: dict[str, Any] = {"scale": scale, "enable_gqa": key.shape[1] != n_heads}
+    heads = flex_attention(query, key, value, None if bias is None else add_bias, block, **options)
+    return heads if scope.may_look is None else heads.masked_fill(~scope.may_look.any(-1, keepdim=True), 0.0)
+
+
+KERNELS: dict[str, Kernel] = {"written-out": written_out, "sdpa": sdpa, "flex": flex}

@@ -1,0 +1,265 @@
+"""What may look at what: masks as rules, made dense only where a kernel needs them.
+
+A `Mask` is an elementwise rule of (batch row, query, key): it can be asked about one pair, about
+a block, or about all. *May look* is True. Rules about order (causal, window, prefix) compare
+the real positions, so they stay right with a cache and with padding on the left; rules about
+particular tokens (keys, padding, dense) go by the token's place in the tensor.
+
+    Mask.causal() & Mask.padding(lengths)        a decoder over a padded batch
+    Mask.window(128, 0) | Mask.prefix(4)         look back 128, and always at the first 4
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+class Pairs(NamedTuple):
+    """Query-key pairs, as indices that broadcast to [B, H, Lq, Lk] (or single ones, inside FlexAttention)."""
+
+    batch: Tensor
+    head: Tensor
+    query: Tensor
+    key: Tensor
+    query_position: Tensor
+    key_position: Tensor
+
+
+class Extent(NamedTuple):
+    """The sizes a mask is made for: 1 row or head where all are alike, None where any number will do."""
+
+    rows: int = 1
+    heads: int = 1
+    queries: int | None = None
+    keys: int | None = None
+
+
+class Mask(ABC):
+    """An elementwise rule that says which key each query may look at."""
+
+    extent = Extent()
+
+    @abstractmethod
+    def allows(self, pairs: Pairs) -> Bool[Tensor, "..."]:
+        """Whether the query of each pair may look at its key."""
+
+    def may_look(
+        self, query_positions: Int[Tensor, "*B Lq"], key_positions: Int[Tensor, "*B Lk"]
+    ) -> Bool[Tensor, "B H Lq Lk"]:
+        """The rule made dense, [B, H, Lq, Lk], with 1 for B or H where they make no difference.
+
+        Raises:
+            ValueError: the mask was made for another number of rows, queries or keys.
+        """
+        query_positions, key_positions = torch.atleast_2d(query_positions), torch.atleast_2d(key_positions)
+        rows, heads, _, _ = self.extent
+        rows = self._agreed("rows", rows, len(query_positions), len(key_positions))
+        self._agreed("queries", self.extent.queries or query_positions.shape[1], query_positions.shape[1])
+        self._agreed("keys", self.extent.keys or key_positions.shape[1], key_positions.shape[1])
+
+        index = partial(torch.arange, device=query_positions.device)
+        pairs = Pairs(
+            batch=index(rows)[:, None, None, None],
+            head=index(heads)[None, :, None, None],
+            query=index(query_positions.shape[1])[None, None, :, None],
+            key=index(key_positions.shape[1])[None, None, None, :],
+            query_position=query_positions[:, None, :, None],
+            key_position=key_positions[:, None, None, :],
+        )
+        allowed = self.allows(pairs)
+        return allowed.expand(*allowed.shape[:2], query_positions.shape[1], key_positions.shape[1])
+
+    def _agreed(self, what: str, *sizes: int) -> int:
+        """The one size that all of them are, 1 standing for any."""
+        several = {size for size in sizes if what != "rows" or size != 1}
+        if len(several) > 1:
+            raise ValueError(f"a mask for {sizes[0]} {what} meets {sizes[-1]}; make it for the {what} of this call")
+        return several.pop() if several else 1
+
+    def __and__(self, other: Mask) -> Mask:
+        """Allowed by both."""
+        return Both(self, other)
+
+    def __or__(self, other: Mask) -> Mask:
+        """Allowed by either."""
+        return Either(self, other)
+
+    @staticmethod
+    def causal() -> Mask:
+        """Itself and the past: key position ≤ query position."""
+        return Window(left=None, right=0)
+
+    @staticmethod
+    def window(left: int | None, right: int | None) -> Mask:
+        """Itself, `left` positions back and `right` ahead; None is without end.
+
+        Raises:
+            ValueError: a negative number.
+        """
+        for name, reach in (("left", left), ("right", right)):
+            if reach is not None and reach < 0:
+                raise ValueError(f"Mask.window: {name}={reach} is negative; a window includes the query itself")
+        return Window(left, right)
+
+    @staticmethod
+    def prefix(n: int | Int[Tensor, " B"]) -> Mask:
+        """The first n positions see each other, the rest is causal (a prefix language model)."""
+        return Prefix(n)
+
+    @staticmethod
+    def keys(real: Bool[Tensor, "B Lk"]) -> Mask:
+        """Only the keys that are True; the others are padding, wherever it stands."""
+        if real.dtype != torch.bool or real.ndim != 2:
+            raise ValueError(f"Mask.keys takes bool [B, Lk], not {real.dtype} {list(real.shape)}")
+        return Keys(real)
+
+    @staticmethod
+    def padding(lengths: Int[Tensor, " B"], total: int | None = None) -> Mask:
+        """Only the first `lengths[b]` keys of row b; `total` keys there are, or as many as the longest row."""
+        longest = int(lengths.max()) if total is None else total
+        return Keys(torch.arange(longest, device=lengths.device) < lengths[:, None])
+
+    @staticmethod
+    def dense(may_look: Bool[Tensor, "*B Lq Lk"]) -> Mask:
+        """Any table: [Lq, Lk], [B, Lq, Lk] or [B, H, Lq, Lk]; True may look."""
+        if may_look.dtype != torch.bool:
+            raise ValueError(f"Mask.dense takes bool (True may look), not {may_look.dtype}; compare with 0 first")
+        if may_look.ndim not in (2, 3, 4):
+            raise ValueError(f"Mask.dense takes 2 to 4 dimensions, [B, H, Lq, Lk], not {list(may_look.shape)}")
+        table = may_look[:, None] if may_look.ndim == 3 else may_look
+        return Dense(table if table.ndim == 4 else table[None, None])
+
+    @staticmethod
+    def from_torch_nn(
+        attn_mask: Bool[Tensor, "*B Lq Lk"] | Float[Tensor, "*B Lq Lk"] | None = None,
+        key_padding_mask: Bool[Tensor, "B Lk"] | None = None,
+    ) -> Mask | None:
+        """Turn torch.nn's masks around: there True is *forbidden*, and floats are added (0 or -inf).
+
+        Raises:
+            ValueError: a float mask that holds anything but 0 and -inf is a bias, not a mask.
+        """
+        table = None
+        if attn_mask is not None:
+            if attn_mask.dtype == torch.bool:
+                table = Mask.dense(~attn_mask)
+            elif ((attn_mask == 0) | (attn_mask == -torch.inf)).all():
+                table = Mask.dense(attn_mask == 0)
+            else:
+                raise ValueError("attn_mask holds floats other than 0 and -inf: that is a bias on the scores, not a mask")
+        real = None if key_padding_mask is None else Mask.keys(~key_padding_mask)
+        return table & real if table is not None and real is not None else table or real
+
+    def to_torch_nn(
+        self, query_positions: Int[Tensor, "*B Lq"], key_positions: Int[Tensor, "*B Lk"]
+    ) -> Bool[Tensor, "B H Lq Lk"]:
+        """The dense mask in torch.nn's convention: True is *forbidden*."""
+        return ~self.may_look(query_positions, key_positions)
+
+
+def pick(table: Tensor, *index: Tensor) -> Tensor:
+    """table[index], where a dimension of size 1 stands for every index."""
+    return table[tuple(i if size > 1 else torch.zeros_like(i) for i, size in zip(index, table.shape, strict=True))]
+
+
+def joined(first: Extent, second: Extent) -> Extent:
+    """The extent of two masks together."""
+    return Extent(
+        rows=max(first.rows, second.rows),
+        heads=max(first.heads, second.heads),
+        queries=first.queries or second.queries,
+        keys=first.keys or second.keys,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Both(Mask):
+    """What two masks both allow."""
+
+    first: Mask
+    second: Mask
+
+    @property
+    def extent(self) -> Extent:  # type: ignore[override]
+        return joined(self.first.extent, self.second.extent)
+
+    def allows(self, pairs: Pairs) -> Tensor:
+        return self.first.allows(pairs) & self.second.allows(pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Either(Mask):
+    """What at least one of two masks allows."""
+
+    first: Mask
+    second: Mask
+
+    @property
+    def extent(self) -> Extent:  # type: ignore[override]
+        return joined(self.first.extent, self.second.extent)
+
+    def allows(self, pairs: Pairs) -> Tensor:
+        return self.first.allows(pairs) | self.second.allows(pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Window(Mask):
+    """-left ≤ key position - query position ≤ right."""
+
+    left: int | None
+    right: int | None
+
+    def allows(self, pairs: Pairs) -> Tensor:
+        ahead = pairs.key_position - pairs.query_position
+        allowed = torch.ones_like(ahead, dtype=torch.bool)
+        if self.left is not None:
+            allowed = allowed & (ahead >= -self.left)
+        if self.right is not None:
+            allowed = allowed & (ahead <= self.right)
+        return allowed
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix(Mask):
+    """Key position < n, or in the past; n may differ from row to row."""
+
+    n: int | Tensor
+
+    def allows(self, pairs: Pairs) -> Tensor:
+        n = self.n[pairs.batch] if isinstance(self.n, Tensor) else self.n
+        return (pairs.key_position < n) | (pairs.key_position <= pairs.query_position)
+
+
+@dataclass(frozen=True, eq=False)
+class Keys(Mask):
+    """Particular keys of each row."""
+
+    real: Tensor  # [B, Lk]
+
+    @property
+    def extent(self) -> Extent:  # type: ignore[override]
+        return Extent(rows=self.real.shape[0], keys=self.real.shape[1])
+
+    def allows(self, pairs: Pairs) -> Tensor:
+        return pick(self.real, pairs.batch, pairs.key)
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(Mask):
+    """A table of pairs."""
+
+    table: Tensor  # [B or 1, H or 1, Lq, Lk]
+
+    @property
+    def extent(self) -> Extent:  # type: ignore[override]
+        return Extent(*self.table.shape)
+
+    def allows(self, pairs: Pairs) -> Tensor:
+        return pick(self.table, pairs.batch, pairs.head, pairs.query, pairs.key)

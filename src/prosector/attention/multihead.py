@@ -1,0 +1,131 @@
+"""Multi-head attention: several attentions side by side, each with queries, keys and values of its own.
+
+    head_i = softmax(Q W_qᵢᵀ (K W_kᵢᵀ)ᵀ / √d_k) V W_vᵢᵀ        output = [head_1 ‖ … ‖ head_h] W_oᵀ
+
+The heads' projections lie side by side in one matrix, so that all of them are one product.
+Self-attention takes queries and keys from one sequence, cross-attention from two (Vaswani et al.
+2017, section 3.2.2). With fewer key heads than query heads it is grouped-query attention
+(Ainslie et al. 2023), with a single one multi-query attention (Shazeer 2019).
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from prosector.attention import functional
+from prosector.attention.cache import KeysValues
+from prosector.attention.dropout import Dropout
+from prosector.attention.kernels import Kernel, sdpa
+from prosector.attention.scope import Scope
+from prosector.tap import current_observer, tap
+
+
+class MultiHeadAttention(nn.Module):
+    """h attentions side by side, of queries from one sequence and keys and values from it or another.
+
+    Args:
+        d_model: features of the input and the output.
+        n_heads: how many heads.
+        n_kv_heads: how many of keys and values; a divisor of n_heads, which it is by default.
+        d_head: features of a head's queries and keys; d_model / n_heads by default.
+        d_value: features of a head's values; d_head by default.
+        bias: whether the projections add one.
+        output: whether a last projection mixes the heads; without, they are only laid side by side.
+        dropout: the share of weights dropped in training, which needs the written-out kernel.
+        kernel: how it is computed.
+        scale: what scores are multiplied with; 1/√d_head by default.
+
+    Raises:
+        ValueError: heads that do not divide d_model (if d_head is not given) or n_kv_heads that do not divide n_heads.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        n_kv_heads: int | None = None,
+        d_head: int | None = None,
+        d_value: int | None = None,
+        bias: bool = True,
+        output: bool = True,
+        dropout: float = 0.0,
+        kernel: Kernel = sdpa,
+        scale: float | None = None,
+    ) -> None:
+        super().__init__()
+        if d_head is None and d_model % n_heads:
+            raise ValueError(f"d_model={d_model} does not divide into n_heads={n_heads}; give d_head, or change one")
+        self.n_heads = n_heads
+        self.n_kv_heads = n_kv_heads or n_heads
+        if n_heads % self.n_kv_heads:
+            raise ValueError(f"n_heads={n_heads} is not a multiple of n_kv_heads={self.n_kv_heads}")
+        self.d_head = d_head or d_model // n_heads
+        self.d_value = d_value or self.d_head
+        self.scale = scale
+        self.kernel = kernel
+
+        self.query = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
+        self.key = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.value = nn.Linear(d_model, self.n_kv_heads * self.d_value, bias=bias)
+        self.output = nn.Linear(n_heads * self.d_value, d_model, bias=bias) if output else nn.Identity()
+        self.dropout = Dropout(dropout)
+        for linear in (self.query, self.key, self.value, self.output):
+            if isinstance(linear, nn.Linear):
+                nn.init.xavier_uniform_(linear.weight)
+                if bias:
+                    nn.init.zeros_(linear.bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B Lq d"],
+        source: Float[Tensor, "B Lk d"],
+        scope: Scope,
+        kept: KeysValues | None = None,
+    ) -> Float[Tensor, "B Lq d"]:
+        """Let each row of x look at the rows of `source` (x itself, in self-attention), and at those kept before."""
+        query = functional.split_heads(self.query(x), self.n_heads)  # [B, H, Lq, d_head]
+        key = functional.split_heads(self.key(source), self.n_kv_heads)  # [B, Hkv, Ln, d_head]
+        value = functional.split_heads(self.value(source), self.n_kv_heads)  # [B, Hkv, Ln, d_value]
+        query, key = scope.place(query, key)
+        if kept is not None:
+            key, value = kept.append(key, value)  # [B, Hkv, Lk, ..]
+        return self.mix(query, key, value, scope)
+
+    def look_again(self, x: Float[Tensor, "B Lq d"], scope: Scope, kept: KeysValues) -> Float[Tensor, "B Lq d"]:
+        """Look at what was kept and nothing new: cross-attention after the first step."""
+        query = functional.split_heads(self.query(x), self.n_heads)
+        return self.mix(query, kept.key, kept.value, scope)  # type: ignore[arg-type]
+
+    def mix(self, query: Tensor, key: Tensor, value: Tensor, scope: Scope) -> Float[Tensor, "B Lq d"]:
+        """Weigh the values, lay the heads side by side, and project."""
+        query = tap(self, "query", query)
+        key = tap(self, "key", key)
+        value = tap(self, "value", value)
+        heads = tap(self, "heads", self.attend(query, key, value, scope))  # [B, H, Lq, d_value]
+        return tap(self, "", self.output(functional.merge_heads(heads)))
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, scope: Scope) -> Float[Tensor, "B H Lq d_v"]:
+        """The kernel's result; written out where weights are dropped or an observer changes them."""
+        watching = current_observer()
+        if self.training and self.dropout.p:
+            return self.write_out(query, key, value, scope)
+        if watching is None or not any(watching.wants(self, name) for name in ("scores", "weights")):
+            return self.kernel(query, key, value, scope, self.scale)
+        if any(watching.edits(self, name) for name in ("scores", "weights")):
+            return self.write_out(query, key, value, scope)
+
+        # A fused kernel never forms scores. They are computed again, to be seen; the output stays the kernel's.
+        heads = self.kernel(query, key, value, scope, self.scale)
+        with torch.no_grad():
+            again = self.write_out(query, key, value, scope)
+            tap(self, "recomputed", (again - heads).abs().max())
+        return heads
+
+    def write_out(self, query: Tensor, key: Tensor, value: Tensor, scope: Scope) -> Float[Tensor, "B H Lq d_v"]:
+        """`functional.attention`, step by step, with a tap after each."""
+        key = functional.share_heads(key, self.n_heads)
+        value = functional.share_heads(value, self.n_heads)
+        scores = tap(self, "scores", functional.scaled_scores(query, key, self.scale, scope.bias))
+        weights = tap(self, "weights", functional.softmax_over_keys(scores, scope.may_look))  # [B, H, Lq, Lk]
+        return self.dropout(weights).to(value.dtype) @ value

@@ -1,0 +1,51 @@
+"""What the layers of a stack share in one forward pass: the mask, the positions, and the bias.
+
+The stack makes one `Scope` for its self-attention and one for cross-attention; the layers
+hand it to their attention. So a mask is made dense once, and a bias computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from prosector.attention.masks import Mask
+
+Rotate = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+@dataclass
+class Scope:
+    """Which keys the queries of one forward pass may look at, and how positions take part.
+
+    Attributes:
+        query_positions: the real positions of the queries, [Lq] or [B, Lq].
+        key_positions: those of all keys, the cached ones included, [Lk] or [B, Lk].
+        mask: the rule; None lets everything look at everything.
+        bias: what positions add to the scores, [1 or B, H, Lq, Lk].
+        rotate: what positions do to (query, new keys, query positions, new keys' positions).
+        new_key_positions: the positions of the keys computed in this pass; all of them without a cache.
+    """
+
+    query_positions: Int[Tensor, "*B Lq"]
+    key_positions: Int[Tensor, "*B Lk"]
+    mask: Mask | None = None
+    bias: Float[Tensor, "B H Lq Lk"] | None = None
+    rotate: Rotate | None = None
+    new_key_positions: Int[Tensor, "*B Ln"] | None = None
+
+    @cached_property
+    def may_look(self) -> Bool[Tensor, "B H Lq Lk"] | None:
+        """The mask made dense, once for all layers."""
+        return None if self.mask is None else self.mask.may_look(self.query_positions, self.key_positions)
+
+    def place(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Mark queries and new keys with their positions, where the encoding does so."""
+        if self.rotate is None:
+            return query, key
+        new = self.key_positions if self.new_key_positions is None else self.new_key_positions
+        return self.rotate(query, key, self.query_positions, new)

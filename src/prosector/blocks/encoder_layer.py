@@ -1,0 +1,34 @@
+"""One layer of the encoder: look at each other, then think for oneself."""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from prosector.attention.multihead import MultiHeadAttention
+from prosector.attention.scope import Scope
+from prosector.tap import tap
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward, each with a residual path and a norm (Vaswani et al. 2017, section 3.1)."""
+
+    def __init__(
+        self,
+        attention: MultiHeadAttention,
+        feed_forward: nn.Module,
+        residual: nn.Module,
+        norm1: nn.Module,
+        norm2: nn.Module,
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.feed_forward = feed_forward
+        self.residual = residual
+        self.norm1 = norm1
+        self.norm2 = norm2
+
+    def forward(
+        self, x: Float[Tensor, "B L d"], scope: Scope, real: Bool[Tensor, "B L"] | None = None
+    ) -> Float[Tensor, "B L d"]:
+        x = self.residual(x, lambda y: self.attention(y, y, scope), self.norm1, real)
+        x = self.residual(x, self.feed_forward, self.norm2, real)
+        return tap(self, "", x)

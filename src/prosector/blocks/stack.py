@@ -1,0 +1,124 @@
+"""Layers on top of each other, and what they share: the position encoding, the masks, the final norm.
+
+A stack numbers its layers as its children "0", "1", …, so that a value's address reads
+`encoder.2.attention.weights`.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from prosector.attention.cache import Cache
+from prosector.attention.dropout import Dropout
+from prosector.attention.masks import Mask
+from prosector.attention.scope import Scope
+from prosector.blocks.decoder_layer import DecoderLayer
+from prosector.blocks.encoder_layer import EncoderLayer
+from prosector.positions.base import Position
+from prosector.tap import tap
+
+
+class Stack(nn.Module):
+    """N layers, their position encoding, and a norm at the end (pre-norm needs one, 2017 has none)."""
+
+    def __init__(self, layers: Sequence[nn.Module], position: Position, final_norm: nn.Module | None, dropout: float):
+        super().__init__()
+        self.n_layers = len(layers)
+        self.position = position
+        self.dropout = Dropout(dropout)
+        self.final_norm = final_norm
+        for number, layer in enumerate(layers):
+            self.add_module(str(number), layer)
+
+    @property
+    def layers(self) -> list[nn.Module]:
+        """The layers, first to last."""
+        return [getattr(self, str(number)) for number in range(self.n_layers)]
+
+    def enter(self, x: Float[Tensor, "B L d"], positions: Int[Tensor, "*B L"]) -> Float[Tensor, "B L d"]:
+        """Embeddings with their positions, and dropout."""
+        return tap(self, "input", self.dropout(self.position.embed(x, positions)))
+
+    def leave(self, x: Float[Tensor, "B L d"], real: Bool[Tensor, "B L"] | None) -> Float[Tensor, "B L d"]:
+        """The last layer's output, normed if the stack ends with a norm."""
+        return tap(self, "", x if self.final_norm is None else self.final_norm(x, real))
+
+
+class EncoderStack(Stack):
+    """Layers in which every real token may look at every other, or at what `mask` allows beyond that."""
+
+    def forward(
+        self,
+        x: Float[Tensor, "B L d"],
+        real: Bool[Tensor, "B L"] | None = None,
+        positions: Int[Tensor, "*B L"] | None = None,
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "B L d"]:
+        """Encode embeddings.
+
+        Args:
+            x: the embeddings.
+            real: which tokens are not padding; all by default.
+            positions: 0, 1, 2, … by default.
+            mask: what may look at what; all real tokens at each other by default.
+        """
+        positions = torch.arange(x.shape[1], device=x.device) if positions is None else positions
+        if real is not None:
+            mask = Mask.keys(real) if mask is None else mask & Mask.keys(real)
+        bias = self.position.bias(positions, positions)
+        scope = Scope(positions, positions, mask, bias, self.position.rotate)
+        x = self.enter(x, positions)
+        for layer in self.layers:
+            x = layer(x, scope, real)
+        return self.leave(x, real)
+
+
+class DecoderStack(Stack):
+    """Layers that look at their own past and at a memory."""
+
+    def forward(
+        self,
+        x: Float[Tensor, "B Lt d"],
+        memory: Float[Tensor, "B Ls d"],
+        memory_real: Bool[Tensor, "B Ls"] | None = None,
+        cache: Cache | None = None,
+        positions: Int[Tensor, "*B Lt"] | None = None,
+        mask: Mask | None = None,
+        real: Bool[Tensor, "B Lt"] | None = None,
+    ) -> Float[Tensor, "B Lt d"]:
+        """Decode embeddings, all at once or, with a cache, some more of them.
+
+        Args:
+            x: the embeddings of the target's next tokens.
+            memory: the encoder's output.
+            memory_real: which of its tokens are not padding.
+            cache: what earlier calls kept; its length is where these tokens begin.
+            positions: the tokens' real positions; by default they go on where the cache ends.
+            mask: over all keys, the cached ones included; causal by default.
+            real: which of x are not padding, for norms that count over a batch.
+        """
+        start = 0 if cache is None else len(cache)
+        if positions is None:
+            positions = torch.arange(start, start + x.shape[1], device=x.device)
+        key_positions = positions if cache is None else cache.extend(positions)
+        scope = Scope(
+            positions,
+            key_positions,
+            Mask.causal() if mask is None else mask,
+            self.position.bias(positions, key_positions),
+            self.position.rotate,
+            new_key_positions=positions,
+        )
+        memory_positions = torch.arange(memory.shape[1], device=x.device)
+        memory_mask = None if memory_real is None else Mask.keys(memory_real)
+        memory_scope = Scope(positions, memory_positions, memory_mask)
+
+        x = self.enter(x, positions)
+        for number, layer in enumerate(self.layers):
+            kept = None if cache is None else (cache.self_attention[number], cache.cross_attention[number])
+            x = layer(x, memory, scope, memory_scope, kept, real)
+        return self.leave(x, real)
+
+

@@ -1,0 +1,79 @@
+"""A whole training run, described: what a preset's TOML file holds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from prosector.config.base import Config
+from prosector.config.data import DataConfig
+from prosector.config.text import TokenizerConfig
+from prosector.config.training import TrainingConfig
+from prosector.config.transformer import TransformerConfig
+
+
+class RunConfig(Config):
+    """The model, its tokenizers, its data, and how it is trained."""
+
+    description: str = Field("", description="one line that says what this is for")
+    model: TransformerConfig = Field(TransformerConfig(), description="the architecture")
+    tokenizer: TokenizerConfig = Field(TokenizerConfig(), description="how text becomes ids")
+    data: DataConfig = Field(DataConfig(), description="the sentence pairs")
+    training: TrainingConfig = Field(TrainingConfig(), description="the loop")
+
+
+def explain(error: ValidationError, where: str) -> str:
+    """A validation error as one line a mistake: the key, what is wrong, and the value."""
+    mistakes = []
+    for detail in error.errors():
+        key = ".".join(map(str, detail["loc"])) or "the file"
+        if detail["type"] == "extra_forbidden":
+            mistakes.append(f"{key} is not a key that is known here")
+        else:
+            message = detail["msg"].removeprefix("Value error, ")
+            value = "" if detail["type"] == "value_error" else f" (it is {detail['input']!r})"
+            mistakes.append(f"{key}: {message}{value}")
+    return f"{where}: " + "; ".join(mistakes)
+
+
+def assign(tree: dict[str, Any], assignment: str) -> None:
+    """Put one `key.of.a.field=value` into a tree; the value is read as TOML, or as text if it is none.
+
+    Raises:
+        ValueError: there is no "=", or the key goes through something that is no table.
+    """
+    key, equals, text = assignment.partition("=")
+    if not equals:
+        raise ValueError(f"--set {assignment!r}: write key=value, such as training.steps=2000")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *path, last = key.strip().split(".")
+    for name in path:
+        tree = tree.setdefault(name, {})
+        if not isinstance(tree, dict):
+            raise ValueError(f"--set {assignment!r}: {name} is a value, not a table of keys")
+    tree[last] = value
+
+
+def read_run(path: Path, assignments: Sequence[str] = ()) -> RunConfig:
+    """A run from a TOML file, with some keys set otherwise.
+
+    Raises:
+        ValueError: the file is not TOML, or holds an unknown key or an impossible value; all are named.
+    """
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a TOML file ({error})") from error
+    for assignment in assignments:
+        assign(tree, assignment)
+    try:
+        return RunConfig.model_validate(tree)
+    except ValidationError as error:
+        raise ValueError(explain(error, str(path))) from error

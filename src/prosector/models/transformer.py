@@ -1,0 +1,90 @@
+"""The encoder-decoder Transformer: read a sentence, write another.
+
+    memory = encoder(embed(src))                       every source token, knowing the others
+    hidden = decoder(embed(tgt), memory)               every target token, knowing its past and the source
+    logits = hidden · W_outᵀ                           a score for each word that may come next
+
+Attention Is All You Need (Vaswani et al. 2017), with what has since become usual as a choice:
+pre-norm, other position encodings, shared tables. Padding is token 0, on either side of a sentence.
+
+Shapes: B batch, Ls and Lt source and target length, d features, V target vocabulary.
+"""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from prosector.attention import Cache, Mask
+from prosector.blocks import DecoderStack, EncoderStack, TokenEmbedding
+from prosector.config.transformer import TransformerConfig
+from prosector.tap import tap
+
+PAD = 0
+
+
+class Transformer(nn.Module):
+    """A translator: source ids in, a score for each next target id out."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding = TokenEmbedding(config.source_vocab, config.d_model)
+        self.target_embedding = TokenEmbedding(config.target_vocab, config.d_model)
+        self.encoder = EncoderStack(
+            [config.build_encoder_layer() for _ in range(config.encoder_layers)],
+            config.build_position(bidirectional=True),
+            config.build_final_norm(),
+            config.dropout,
+        )
+        self.decoder = DecoderStack(
+            [config.build_decoder_layer() for _ in range(config.decoder_layers)],
+            config.build_position(bidirectional=False),
+            config.build_final_norm(),
+            config.dropout,
+        )
+        self.output = nn.Linear(config.d_model, config.target_vocab, bias=False)
+        nn.init.normal_(self.output.weight, std=0.5 / config.d_model**0.5)
+        if config.tie != "none":
+            self.output.weight = self.target_embedding.weight
+        if config.tie == "all":
+            self.source_embedding.weight = self.target_embedding.weight
+
+    def encode(
+        self,
+        src: Int[Tensor, "B Ls"],
+        positions: Int[Tensor, "*B Ls"] | None = None,
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "B Ls d"]:
+        """Read the source: one vector a token."""
+        return self.encoder(self.source_embedding(src), src != PAD, positions, mask)
+
+    def decode(
+        self,
+        tgt: Int[Tensor, "B Lt"],
+        memory: Float[Tensor, "B Ls d"],
+        memory_real: Bool[Tensor, "B Ls"] | None = None,
+        cache: Cache | None = None,
+        positions: Int[Tensor, "*B Lt"] | None = None,
+        mask: Mask | None = None,
+    ) -> Float[Tensor, "B Lt d"]:
+        """Read what is written so far: one vector a token, from which the next one follows.
+
+        With a cache, `tgt` is what is new. Padding on the left needs its `positions` and a `mask`.
+        """
+        x = self.target_embedding(tgt)
+        return self.decoder(x, memory, memory_real, cache, positions, mask, tgt != PAD)
+
+    def logits(self, hidden: Float[Tensor, "B Lt d"]) -> Float[Tensor, "B Lt V"]:
+        """A score for each word that may follow each target token."""
+        return tap(self, "logits", self.output(hidden))
+
+    def hidden(self, src: Int[Tensor, "B Ls"], tgt: Int[Tensor, "B Lt"]) -> Float[Tensor, "B Lt d"]:
+        """The decoder's vectors for a whole target at once (teacher forcing)."""
+        return self.decode(tgt, self.encode(src), src != PAD)
+
+    def forward(self, src: Int[Tensor, "B Ls"], tgt: Int[Tensor, "B Lt"]) -> Float[Tensor, "B Lt V"]:
+        """The logits of a whole target at once; `tgt` begins with `<sos>`."""
+        return self.logits(self.hidden(src, tgt))
+
+    def new_cache(self) -> Cache:
+        """An empty cache for decoding step by step."""
+        return Cache(self.config.decoder_layers)

@@ -1,0 +1,220 @@
+"""The training loop: a batch, a loss, a gradient, a step; now and then a checkpoint and a validation.
+
+A run is a function of its config and its data. Stopped at any moment and resumed, it ends with the
+same bits as a run that was never stopped: everything that changes is in the checkpoint.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.utils import clip_grad_norm_
+
+from prosector.config.run import RunConfig
+from prosector.data.batching import Batch, Batches
+from prosector.models.transformer import Transformer
+from prosector.models.weights import load_weights, save_weights, weights_of
+from prosector.training.checkpoint import Log, average, load_state, save_state
+from prosector.training.loss import chunked_cross_entropy
+from prosector.training.optimizer import build_optimizer
+from prosector.training.precision import matrix_products
+from prosector.training.report import Reporter
+from prosector.training.schedule import learning_rate
+from prosector.training.validate import Validation, Validator
+
+
+class Interrupted(Exception):
+    """The run was asked to stop; its checkpoint is written."""
+
+
+class Loop:
+    """One run: the model, the optimiser, the place in the data, and what was best so far."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        model: Transformer,
+        batches: Batches,
+        validator: Validator,
+        folder: Path,
+        reporter: Reporter,
+    ) -> None:
+        self.config, self.model, self.batches = config, model, batches
+        self.validator, self.folder, self.reporter = validator, folder, reporter
+        self.device = next(model.parameters()).device
+        self.optimizer = build_optimizer(model, config.training)
+        self.step = 0
+        self.epoch, self.place = 0, 0  # the next batch to take
+        self.tokens = 0
+        self.seconds = 0.0
+        self.best_chrf, self.best_step, self.stale = -1.0, 0, 0
+        self.order: list[list[int]] | None = None
+        self.asked_to_stop = False
+        self.log = Log(folder / "log.jsonl")
+
+    # What a checkpoint holds
+
+    def save(self) -> None:
+        """Write the state, and the weights as one of the checkpoints to be averaged."""
+        save_weights(self.model, self.checkpoint_path(self.step))
+        save_state(
+            self.folder / "state.pt",
+            {
+                "weights": weights_of(self.model),
+                "optimizer": self.optimizer.state_dict(),
+                "random": torch.get_rng_state(),
+                "random_cuda": torch.cuda.get_rng_state_all() if self.device.type == "cuda" else [],
+                "counters": {name: getattr(self, name) for name in self.COUNTERS},
+            },
+        )
+        kept = {self.checkpoint_path(step) for step in self.checkpoint_steps()}
+        for path in self.folder.glob("step-*.safetensors"):
+            if path not in kept:
+                path.unlink()
+
+    COUNTERS = ("step", "epoch", "place", "tokens", "seconds", "best_chrf", "best_step", "stale")
+
+    def restore(self) -> None:
+        """Go back to the last checkpoint."""
+        state = load_state(self.folder / "state.pt")
+        load_weights(self.model, state["weights"], str(self.folder / "state.pt"))
+        self.optimizer.load_state_dict(state["optimizer"])
+        torch.set_rng_state(state["random"])
+        if self.device.type == "cuda":
+            torch.cuda.set_rng_state_all(state["random_cuda"])
+        for name in self.COUNTERS:
+            setattr(self, name, state["counters"][name])
+        self.log = Log(self.folder / "log.jsonl", up_to=self.step)
+
+    def checkpoint_path(self, step: int) -> Path:
+        return self.folder / f"step-{step:06d}.safetensors"
+
+    def checkpoint_steps(self) -> list[int]:
+        """The last few steps at which weights were saved, up to now."""
+        every, now = self.config.training.save_every, self.step
+        steps = list(range(every, now + 1, every))
+        if now == self.config.training.steps and now % every:
+            steps.append(now)
+        return steps[-self.config.training.average :]
+
+    # One step
+
+    def next_batch(self) -> Batch:
+        """The next batch of the epoch, or the first of the next one."""
+        if self.order is None or self.place >= len(self.order):
+            if self.order is not None:
+                self.epoch, self.place = self.epoch + 1, 0
+            self.order = self.batches.epoch(self.epoch)
+        batch = self.batches.batch(self.order[self.place], self.epoch)
+        self.place += 1
+        return batch.to(self.device)
+
+    def update(self) -> tuple[float, float, float, int]:
+        """One update of the weights.
+
+        Returns:
+            The loss in nats a token, the gradient's norm, the learning rate, and the target tokens seen.
+        """
+        training = self.config.training
+        batches = [self.next_batch() for _ in range(training.accumulate)]
+        n_tokens = sum(batch.n_tokens for batch in batches)
+        total = 0.0
+        for batch in batches:
+            with matrix_products(training.precision, self.device):
+                hidden = self.model.hidden(batch.src, batch.tgt_in)
+                weight = self.model.output.weight
+                loss = chunked_cross_entropy(hidden, weight, batch.labels, training.label_smoothing, n_tokens)
+            loss.backward()  # type: ignore[no-untyped-call]
+            total += loss.item()
+        norm = clip_grad_norm_(self.model.parameters(), training.clip).item()
+        rate = learning_rate(training, self.step + 1, self.config.model.d_model)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        self.tokens += n_tokens
+        return total, norm, rate, n_tokens
+
+    # The whole run
+
+    def run(self) -> None:
+        """Train to the last step, or until validation stops getting better.
+
+        Raises:
+            Interrupted: on Ctrl-C or a request to terminate, after the checkpoint was written.
+        """
+        training = self.config.training
+        self.model.train()
+        self.reporter.start(self.step, training.steps)
+        with self.stoppable():
+            while self.step < training.steps and not self.out_of_patience():
+                began = time.monotonic()
+                loss, norm, rate, n_tokens = self.update()
+                self.seconds += time.monotonic() - began
+                self.reporter.step(self.step, loss, rate, n_tokens)
+                if self.step % 10 == 0 or self.step == 1:
+                    self.note({"loss": loss, "gradient_norm": norm, "learning_rate": rate})
+                last = self.step == training.steps
+                if self.step % training.validate_every == 0 or last:
+                    self.validate()
+                if self.step % training.save_every == 0 or last or self.asked_to_stop:
+                    self.save()
+                if self.asked_to_stop and not last:
+                    raise Interrupted
+        self.reporter.stop()
+
+    def validate(self) -> None:
+        """Measure on the development pairs, and keep the weights if they are the best so far."""
+        result = self.validator(self.model)
+        self.note_validation("last", result)
+        self.reporter.validated(self.step, result.loss, result.bleu, result.chrf, result.samples)
+        if result.chrf > self.best_chrf:
+            self.best_chrf, self.best_step, self.stale = result.chrf, self.step, 0
+            save_weights(self.model, self.folder / "best.safetensors")
+        else:
+            self.stale += 1
+
+    def out_of_patience(self) -> bool:
+        """Whether too many validations in a row brought nothing better."""
+        return self.config.training.patience is not None and self.stale >= self.config.training.patience
+
+    def averaged(self) -> dict[str, torch.Tensor]:
+        """The mean of the last few checkpoints."""
+        return average([path for step in self.checkpoint_steps() if (path := self.checkpoint_path(step)).exists()])
+
+    def note(self, record: dict[str, Any]) -> None:
+        """Write a record to the log, with where the run is."""
+        where = {"step": self.step, "epoch": self.epoch, "tokens": self.tokens, "seconds": round(self.seconds, 1)}
+        self.log.write(where | record)
+
+    def note_validation(self, weights: str, result: Validation) -> None:
+        """Write a validation to the log."""
+        self.note({"weights": weights, "dev_loss": result.loss, "bleu": result.bleu, "chrf": result.chrf})
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Let Ctrl-C and SIGTERM end the step in hand and save, instead of tearing it apart."""
+
+        def ask(signum: int, frame: object) -> None:
+            if self.asked_to_stop:  # asked twice: at once, with the checkpoint before
+                raise KeyboardInterrupt
+            self.asked_to_stop = True
+            self.reporter.say("stopping after this step; again to stop at once")
+
+        previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            for number in previous:
+                signal.signal(number, ask)
+            yield
+        except ValueError:  # not the main thread: signals are somebody else's
+            raise
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)

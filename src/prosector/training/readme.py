@@ -1,0 +1,40 @@
+"""The README of a trained model: what it is, how it came to be, how it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prosector.config.run import RunConfig
+from prosector.training.validate import Validation
+
+NAMES = {"zh": "Chinese", "en": "English"}
+
+
+def model_readme(
+    config: RunConfig, chosen: str, results: Mapping[str, Validation], step: int, seconds: float, tokens: int
+) -> str:
+    """Markdown for the model's folder, from the run's own numbers."""
+    data, model = config.data, config.model
+    files = "\n".join(f"- `{file.path}`, {file.weight:g} × an epoch" for file in data.train)
+    rows = "\n".join(
+        f"| {name}{' (kept)' if name == chosen else ''} | {result.loss:.3f} | {result.bleu:.1f} | {result.chrf:.1f} |"
+        for name, result in results.items()
+    )
+    return f"""# {NAMES[data.source]} to {NAMES[data.target]}
+
+{config.description or "A translator trained with Prosector."}
+
+A Transformer of {model.encoder_layers} + {model.decoder_layers} layers, d_model {model.d_model}, {model.n_heads} heads,
+d_ff {model.d_ff}, {model.norm_placement}-norm, {model.position.kind} positions; vocabularies of {model.source_vocab:,}
+and {model.target_vocab:,} {config.tokenizer.kind} entries.
+
+Trained for {step:,} steps on {tokens:,} target tokens in {seconds / 3600:.2f} hours, seed {config.training.seed}, on
+
+{files}
+
+| weights | development loss | BLEU | chrF |
+|---|---|---|---|
+{rows}
+
+(The first {config.training.validate_pairs:,} development pairs, greedy.)
+"""

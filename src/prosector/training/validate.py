@@ -1,0 +1,83 @@
+"""Validation: the loss of the development pairs, and BLEU and chrF of their greedy translations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from prosector.config.run import RunConfig
+from prosector.data.batching import collate, cut
+from prosector.data.corpus import Pair
+from prosector.decoding.greedy import greedy
+from prosector.evaluation.scores import score
+from prosector.models.transformer import Transformer
+from prosector.text import Tokenizer
+from prosector.training.loss import chunked_cross_entropy
+from prosector.training.precision import matrix_products
+from prosector.training.report import Sample
+
+
+class Validation(NamedTuple):
+    """How a model does on the development pairs: the loss in nats a token, scores, and some samples."""
+
+    loss: float
+    bleu: float
+    chrf: float
+    samples: list[Sample]
+
+
+class Validator:
+    """The development pairs, encoded once."""
+
+    def __init__(
+        self, pairs: list[Pair], source: Tokenizer, target: Tokenizer, config: RunConfig, device: torch.device
+    ) -> None:
+        self.pairs, self.source, self.target, self.config, self.device = pairs, source, target, config, device
+        self.sources = source.encode_batch(pair.source for pair in pairs)
+        self.targets = target.encode_batch(pair.target for pair in pairs)
+        lengths = [max(len(src), len(tgt)) + 1 for src, tgt in zip(self.sources, self.targets, strict=True)]
+        order = sorted(range(len(pairs)), key=lengths.__getitem__)
+        self.batches = cut(lengths, order, config.data.batch_tokens)
+        self.shown = [pair for pair in range(len(pairs)) if 4 < lengths[pair] < 24][:3]
+
+    @torch.inference_mode()
+    def loss(self, model: Transformer) -> float:
+        """The mean surprise at a development token, - log p, unsmoothed."""
+        total, count = 0.0, 0
+        for examples in self.batches:
+            batch = collate(
+                [self.sources[i] for i in examples], [self.targets[i] for i in examples], self.config.data.source_eos
+            ).to(self.device)
+            with matrix_products(self.config.training.precision, self.device):
+                hidden = model.hidden(batch.src, batch.tgt_in)
+                loss = chunked_cross_entropy(hidden, model.output.weight, batch.labels)
+            total += loss.item() * batch.n_tokens
+            count += batch.n_tokens
+        return total / count
+
+    def translations(self, model: Transformer) -> list[str]:
+        """Greedy translations of the first `validate_pairs` pairs, in order."""
+        wanted = self.config.training.validate_pairs
+        written: dict[int, str] = {}
+        for examples in self.batches:
+            chosen = [i for i in examples if i < wanted]
+            if not chosen:
+                continue
+            src = collate([self.sources[i] for i in chosen], [[]] * len(chosen), self.config.data.source_eos).src
+            longest = 2 * src.shape[1] + 10
+            with matrix_products(self.config.training.precision, self.device):
+                found = greedy(model, src.to(self.device), max_length=longest)
+            written |= {i: self.target.decode(hypothesis.ids) for i, hypothesis in zip(chosen, found, strict=True)}
+        return [written[i] for i in sorted(written)]
+
+    def __call__(self, model: Transformer) -> Validation:
+        """Measure; the model is left in training as it came."""
+        model.eval()
+        translations = self.translations(model)
+        references = [pair.target for pair in self.pairs[: len(translations)]]
+        scores = score(translations, references, self.config.data.target)
+        samples = [Sample(*self.pairs[i], translations[i]) for i in self.shown if i < len(translations)]
+        result = Validation(self.loss(model), scores.bleu, scores.chrf, samples)
+        model.train()
+        return result
