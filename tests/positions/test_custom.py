@@ -10,7 +10,10 @@ from prosector.config.position import CustomPosition, PositionConfig, register_p
 from prosector.positions import Position, load_parts
 
 MINE = """
-import torch
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 from prosector.positions import Position, SinusoidalPosition
 
 SETTINGS = {"unhashable": []}
@@ -25,6 +28,12 @@ class Parity(Position):
 
 class Plain(Position):
     pass
+
+Same = Parity
+
+@dataclass
+class Helper:
+    size: float
 
 class _Base(Position):
     pass
@@ -75,8 +84,11 @@ def test_before_its_file_is_loaded_the_name_is_unknown(write):
         Model(position="Parity")
     load_parts(write(MINE))
     assert isinstance(Model(position="Parity").position, CustomPosition)
-    with pytest.raises(ValidationError, match="alibi, t5, Parity, Plain"):
-        Model(position="Party")
+    for name in ("Party", ["Parity"]):
+        with pytest.raises(ValidationError, match="alibi, t5, Parity, Plain"):
+            Model(position={"kind": name})
+    with pytest.raises(ValidationError, match="unknown position 'Party'"):
+        CustomPosition(kind="Party")
 
 
 def test_a_file_that_was_changed_is_loaded_anew(write):

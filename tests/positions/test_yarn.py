@@ -37,7 +37,7 @@ def test_the_ramp_of_sixteen_features_over_512_positions():
 
 @pytest.mark.parametrize("d_head, length", [(16, 16), (128, 4)])
 def test_within_a_short_text_all_but_the_first_pair_are_slow(d_head, length):
-    """In 16 positions the first pair turns 2.5 times, in 4 not even once: the ramp is 0, 1, 1, …, never below pair 0."""
+    """In 16 positions the first pair turns 2.5 times, in 4 not even once: the ramp is 0, 1, 1, …"""
     frequencies = yarn_inverse_frequencies(d_head, 10000.0, 8.0, length, dtype=torch.float64)
     kept = [float(f) * 10000 ** (2 * j / d_head) for j, f in enumerate(frequencies)]
     assert kept == pytest.approx([1] + [0.125] * (d_head // 2 - 1))

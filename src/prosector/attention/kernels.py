@@ -8,6 +8,8 @@ beyond rounding.
 Shapes: query [B, H, Lq, d_k], key [B, Hkv, Lk, d_k], value [B, Hkv, Lk, d_v] → [B, H, Lq, d_v].
 """
 
+import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from prosector.attention import functional
+from prosector.attention.functional import attention, share_heads
 from prosector.attention.masks import Pairs
 from prosector.attention.scope import Scope
 
@@ -26,8 +28,8 @@ Kernel = Callable[[Tensor, Tensor, Tensor, Scope, float | None], Tensor]
 def written_out(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
     """The arithmetic as on paper; every score exists."""
     n_heads = query.shape[1]
-    key, value = functional.share_heads(key, n_heads), functional.share_heads(value, n_heads)
-    return functional.attention(query, key, value, scope.may_look, scope.bias, scale)
+    key, value = share_heads(key, n_heads), share_heads(value, n_heads)
+    return attention(query, key, value, scope.may_look, scope.bias, scale)
 
 
 def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
@@ -51,10 +53,15 @@ def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
 
 
 def flex(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
-    """FlexAttention, which asks the mask's rule pair by pair; meant for a GPU and torch.compile.
+    """FlexAttention, which asks the mask's rule pair by pair; meant for a GPU, where it is compiled.
 
-    On a CPU it runs uncompiled, where it is slow but exact.
+    On a CPU it runs uncompiled: exact, slow, and without gradients.
+
+    Raises:
+        NotImplementedError: gradients are wanted on a CPU.
     """
+    if query.device.type == "cpu" and torch.is_grad_enabled() and query.requires_grad:
+        raise NotImplementedError('FlexAttention has no gradients on a CPU; train with kernel "written-out" or "sdpa"')
     rows, n_heads, n_queries, _ = query.shape
     n_keys = key.shape[2]
     query_positions = scope.query_positions.expand(rows, n_queries)
@@ -71,8 +78,15 @@ def flex(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
     if mask is not None:
         block = create_block_mask(allows, rows, n_heads, n_queries, n_keys, device=query.device)
     options: dict[str, Any] = {"scale": scale, "enable_gqa": key.shape[1] != n_heads}
-    heads = flex_attention(query, key, value, None if bias is None else add_bias, block, **options)
+    with warnings.catch_warnings():  # it warns of running uncompiled, which is what is wanted on a CPU
+        warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
+        heads = _flex(query.device.type)(query, key, value, None if bias is None else add_bias, block, **options)
     return heads if scope.may_look is None else heads.masked_fill(~scope.may_look.any(-1, keepdim=True), 0.0)
+
+
+@functools.cache
+def _flex(device: str) -> Callable[..., Tensor]:
+    return flex_attention if device == "cpu" else torch.compile(flex_attention)  # type: ignore[return-value]
 
 
 KERNELS: dict[str, Kernel] = {"written-out": written_out, "sdpa": sdpa, "flex": flex}

@@ -153,7 +153,7 @@ class Mask(ABC):
             elif ((attn_mask == 0) | (attn_mask == -torch.inf)).all():
                 table = Mask.dense(attn_mask == 0)
             else:
-                raise ValueError("attn_mask holds floats other than 0 and -inf: that is a bias on the scores, not a mask")
+                raise ValueError("attn_mask holds floats besides 0 and -inf: that is a bias on the scores, not a mask")
         real = None if key_padding_mask is None else Mask.keys(~key_padding_mask)
         return table & real if table is not None and real is not None else table or real
 

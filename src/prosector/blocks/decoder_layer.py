@@ -10,7 +10,7 @@ from prosector.tap import tap
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, cross-attention to the encoder's output, feed-forward (Vaswani et al. 2017, section 3.1)."""
+    """Masked self-attention, cross-attention to the memory, feed-forward (Vaswani et al. 2017, section 3.1)."""
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ added to it, while the same table, unscaled, can serve as the output's weights (
 
 import math
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -22,7 +23,7 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(nn.init.normal_(nn.Parameter().new_empty(vocab_size, d_model), std=0.5 / d_model**0.5))
+        self.weight = nn.Parameter(torch.empty(vocab_size, d_model).normal_(std=0.5 / d_model**0.5))
         self.scale = math.sqrt(d_model)
 
     def forward(self, ids: Int[Tensor, "B L"]) -> Float[Tensor, "B L d"]:

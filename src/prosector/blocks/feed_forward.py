@@ -1,7 +1,7 @@
 """The feed-forward network: each token thinks for itself, between two rounds of attention.
 
-    relu, gelu   f(x W_inᵀ + b) W_outᵀ + b                        Vaswani et al. 2017; Hendrycks & Gimpel 2016
-    swiglu       (swish(x W_gateᵀ) ⊙ (x W_inᵀ)) W_outᵀ            Shazeer 2020
+relu, gelu   f(x W_inᵀ + b) W_outᵀ + b                        Vaswani et al. 2017; Hendrycks & Gimpel 2016
+swiglu       (swish(x W_gateᵀ) ⊙ (x W_inᵀ)) W_outᵀ            Shazeer 2020
 """
 
 from collections.abc import Callable

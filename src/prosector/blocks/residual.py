@@ -1,7 +1,7 @@
 """Where the norm stands around a sublayer: after the sum (2017) or before the sublayer.
 
-    post-norm   norm(x + dropout(sublayer(x)))      Vaswani et al. 2017; wants a long warm-up
-    pre-norm    x + dropout(sublayer(norm(x)))      Xiong et al. 2020; a clear path for the gradient
+post-norm   norm(x + dropout(sublayer(x)))      Vaswani et al. 2017; wants a long warm-up
+pre-norm    x + dropout(sublayer(norm(x)))      Xiong et al. 2020; a clear path for the gradient
 """
 
 from collections.abc import Callable

@@ -14,8 +14,6 @@ from prosector.attention.cache import Cache
 from prosector.attention.dropout import Dropout
 from prosector.attention.masks import Mask
 from prosector.attention.scope import Scope
-from prosector.blocks.decoder_layer import DecoderLayer
-from prosector.blocks.encoder_layer import EncoderLayer
 from prosector.positions.base import Position
 from prosector.tap import tap
 
@@ -120,5 +118,3 @@ class DecoderStack(Stack):
             kept = None if cache is None else (cache.self_attention[number], cache.cross_attention[number])
             x = layer(x, memory, scope, memory_scope, kept, real)
         return self.leave(x, real)
-
-

@@ -16,10 +16,10 @@ class FileConfig(Config):
 
     path: str | tuple[str, str] = Field(
         description="a .tsv file, or the source's and the target's file; .gz and .xz are unpacked; "
-        "a relative path is looked for in $PROSECTOR_DATA, then here"
+        "a relative path is looked for in $PROSECTOR_DATA, then here, then beside the presets"
     )
-    columns: tuple[str, ...] = Field(("en", "zh"), description="what the table's first columns hold; others are ignored")
-    weight: float = Field(1.0, gt=0, description="how often an epoch goes through it; 0.25 takes another quarter each time")
+    columns: tuple[str, ...] = Field(("en", "zh"), description="what the table's first columns hold; more are ignored")
+    weight: float = Field(1.0, gt=0, description="how often an epoch goes through it; 0.25: another quarter each time")
 
     @field_validator("columns")
     @classmethod
@@ -35,7 +35,9 @@ class DataConfig(Config):
     source: Language = Field("zh", description="the language to translate from")
     target: Language = Field("en", description="the language to translate to")
     train: tuple[FileConfig, ...] = Field((), description="the corpora to train on")
-    dev: tuple[FileConfig, ...] = Field((), description="the corpora to choose on; the first 1,000 pairs are taken off train if none")
+    dev: tuple[FileConfig, ...] = Field(
+        (), description="the corpora to choose on; without any, the first pairs of train are held out, 1,000 at most"
+    )
     max_tokens: int = Field(128, gt=1, description="pairs with a longer side, in tokens, are left out of training")
     batch_tokens: int = Field(4096, gt=0, description="tokens of a batch's longer side, padding counted")
     source_eos: bool = Field(True, description="whether the source ends with <eos>")

@@ -38,7 +38,9 @@ class LayerConfig(Config):
     @model_validator(mode="after")
     def _heads_fit(self) -> LayerConfig:
         if self.d_head is None and self.d_model % self.n_heads:
-            raise ValueError(f"d_model={self.d_model} does not divide into n_heads={self.n_heads}; change one, or give d_head")
+            raise ValueError(
+                f"d_model={self.d_model} does not divide into n_heads={self.n_heads}; change one, or give d_head"
+            )
         if self.n_kv_heads is not None and self.n_heads % self.n_kv_heads:
             raise ValueError(f"n_heads={self.n_heads} is not a multiple of n_kv_heads={self.n_kv_heads}")
         return self

@@ -21,7 +21,7 @@ class TrainingConfig(Config):
         "or straight down to 0 at the last step",
     )
     warmup: int = Field(1000, ge=0, description="steps over which the learning rate grows to its highest")
-    label_smoothing: float = Field(0.1, ge=0, lt=1, description="share of the target's probability given to all words alike")
+    label_smoothing: float = Field(0.1, ge=0, lt=1, description="share of the target's probability for all words alike")
     weight_decay: float = Field(0.01, ge=0, description="decoupled, on matrices only")
     betas: tuple[float, float] = Field((0.9, 0.98), description="AdamW's decay rates")
     clip: float = Field(1.0, gt=0, description="gradients of a larger norm are scaled down to it")

@@ -123,7 +123,7 @@ class Batches:
                 self.targets.append(tgt)
             self.members.append(range(start, len(self.texts)))
         if not self.texts:
-            raise ValueError(f"no sentence pair of at most data.max_tokens={config.max_tokens} tokens is left to train on")
+            raise ValueError(f"no sentence pair is within data.max_tokens={config.max_tokens}; nothing to train on")
 
     def epoch(self, number: int) -> list[list[int]]:
         """The batches of an epoch, as lists of examples' numbers."""

@@ -47,7 +47,7 @@ def lines(path: Path) -> Iterator[str]:
     number = 0
     try:
         with open_binary(path) as file:
-            for number, raw in enumerate(file, start=1):  # noqa: B007
+            for number, raw in enumerate(file, start=1):
                 text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
                 yield text.rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -92,7 +92,7 @@ def read_parallel(source: Path, target: Path) -> Iterator[Pair]:
     """
     left, right = list(lines(source)), list(lines(target))
     if len(left) != len(right):
-        raise ValueError(f"{source} has {len(left):,} lines and {target} {len(right):,}; parallel files have the same number")
+        raise ValueError(f"{source} has {len(left):,} lines and {target} {len(right):,}; parallel files have as many")
     for one, other in zip(left, right, strict=True):
         if one.strip() and other.strip():
             yield Pair(one.strip(), other.strip())

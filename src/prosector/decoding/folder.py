@@ -31,7 +31,7 @@ FORMAT = 1
 class FolderConfig(Config):
     """What `config.json` holds."""
 
-    format: Literal[1] = Field(FORMAT, description="the version of this layout")
+    format: Literal[1] = Field(1, description="the version of this layout")
     kind: Literal["transformer"] = Field("transformer", description="the architecture")
     source: Language = Field(description="the language it reads")
     target: Language = Field(description="the language it writes")

@@ -65,13 +65,11 @@ def _imported(path: Path) -> ModuleType:
     name = f"prosector_part_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     module = ModuleType(name)
     module.__file__ = str(path)
-    before = sys.modules.get(name, module)
     sys.modules[name] = module  # where dataclasses and type hints look a class's module up
     try:
         # Not by an import: that may take a change within the same second for the compiled file it left beside.
         exec(compile(path.read_bytes(), path, "exec"), vars(module))
     except Exception as error:
-        sys.modules[name] = before
         raise ValueError(f"{_where(path, error)}: {type(error).__name__}: {error}") from error
     return module
 

@@ -49,7 +49,7 @@ def yarn_inverse_frequencies(
     fastest = math.floor(pair_that_turns(beta_fast, d_head, theta, original_max_positions))
     slowest = math.ceil(pair_that_turns(beta_slow, d_head, theta, original_max_positions))
     # The authors bound the ramp by d − 1, though there are d/2 pairs: weights exist that were trained so.
-    low, high = max(fastest, 0), max(min(slowest, d_head - 1), 0)
+    low, high = max(fastest, 0), min(slowest, d_head - 1)
     width = max(high - low, 0.001)
 
     pair = torch.arange(d_head // 2, dtype=dtype, device=device)

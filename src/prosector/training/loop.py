@@ -7,6 +7,7 @@ same bits as a run that was never stopped: everything that changes is in the che
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,12 +30,14 @@ from prosector.training.schedule import learning_rate
 from prosector.training.validate import Validation, Validator
 
 
-class Interrupted(Exception):
+class InterruptedRunError(Exception):
     """The run was asked to stop; its checkpoint is written."""
 
 
 class Loop:
     """One run: the model, the optimiser, the place in the data, and what was best so far."""
+
+    COUNTERS = ("step", "epoch", "place", "tokens", "seconds", "best_chrf", "best_step", "stale")
 
     def __init__(
         self,
@@ -77,8 +80,6 @@ class Loop:
         for path in self.folder.glob("step-*.safetensors"):
             if path not in kept:
                 path.unlink()
-
-    COUNTERS = ("step", "epoch", "place", "tokens", "seconds", "best_chrf", "best_step", "stale")
 
     def restore(self) -> None:
         """Go back to the last checkpoint."""
@@ -130,7 +131,7 @@ class Loop:
                 hidden = self.model.hidden(batch.src, batch.tgt_in)
                 weight = self.model.output.weight
                 loss = chunked_cross_entropy(hidden, weight, batch.labels, training.label_smoothing, n_tokens)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             total += loss.item()
         norm = clip_grad_norm_(self.model.parameters(), training.clip).item()
         rate = learning_rate(training, self.step + 1, self.config.model.d_model)
@@ -148,7 +149,7 @@ class Loop:
         """Train to the last step, or until validation stops getting better.
 
         Raises:
-            Interrupted: on Ctrl-C or a request to terminate, after the checkpoint was written.
+            InterruptedRunError: on Ctrl-C or a request to terminate, after the checkpoint was written.
         """
         training = self.config.training
         self.model.train()
@@ -167,7 +168,7 @@ class Loop:
                 if self.step % training.save_every == 0 or last or self.asked_to_stop:
                     self.save()
                 if self.asked_to_stop and not last:
-                    raise Interrupted
+                    raise InterruptedRunError
         self.reporter.stop()
 
     def validate(self) -> None:
@@ -208,13 +209,14 @@ class Loop:
             self.asked_to_stop = True
             self.reporter.say("stopping after this step; again to stop at once")
 
+        if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+            yield
+            return
         previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             for number in previous:
                 signal.signal(number, ask)
             yield
-        except ValueError:  # not the main thread: signals are somebody else's
-            raise
         finally:
             for number, handler in previous.items():
                 signal.signal(number, handler)

@@ -1,15 +1,15 @@
 """A run from beginning to end: data, tokenizers, model, loop, and the folder that comes out.
 
-    OUT/            the model: config.json, model.safetensors, tokenizers, README.md
-    OUT/training/   the run's config, its checkpoints and log; may be deleted once the run is done
+OUT/            the model: config.json, model.safetensors, tokenizers, README.md
+OUT/training/   the run's config, its checkpoints and log; may be deleted once the run is done
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from safetensors.torch import load_file
@@ -18,6 +18,7 @@ from prosector.config.run import RunConfig
 from prosector.data.batching import Batches, share
 from prosector.data.corpus import Pair, read_split
 from prosector.decoding.folder import FolderConfig, read_model, write_model
+from prosector.models.transformer import Transformer
 from prosector.models.weights import load_weights, replace_file, save_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers, train_tokenizers
 from prosector.training.loop import Loop
@@ -27,13 +28,21 @@ from prosector.training.report import Reporter
 from prosector.training.validate import Validation, Validator
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came out of a run: the chosen weights, and how they do on the development pairs."""
+class Outcome(NamedTuple):
+    """What came out of a run: which weights were chosen, how they do on the development pairs, after which step."""
 
     chosen: str
     validation: Validation
     step: int
+
+
+class Start(NamedTuple):
+    """What a run begins with; the config has the vocabularies' real sizes."""
+
+    config: RunConfig
+    model: Transformer
+    source: Tokenizer
+    target: Tokenizer
 
 
 def fingerprint(corpora: Sequence[Sequence[Pair]]) -> str:
@@ -48,104 +57,134 @@ def fingerprint(corpora: Sequence[Sequence[Pair]]) -> str:
 
 def learn_tokenizers(config: RunConfig, corpora: Sequence[Sequence[Pair]]) -> tuple[Tokenizer, Tokenizer]:
     """Tokenizers from the training pairs alone, in the proportions of an epoch."""
-    files = zip(corpora, config.data.train, strict=True)
     pairs = [
-        corpus[i] for corpus, file in files for i in share(range(len(corpus)), file.weight, 0, config.training.seed)
+        corpus[i]
+        for corpus, file in zip(corpora, config.data.train, strict=True)
+        for i in share(range(len(corpus)), file.weight, 0, config.training.seed)
     ]
-    return train_tokenizers(
-        config.tokenizer,
-        [pair.source for pair in pairs],
-        [pair.target for pair in pairs],
-        config.data.source,
-        config.data.target,
-    )
+    sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    return train_tokenizers(config.tokenizer, sources, targets, config.data.source, config.data.target)
 
 
-def device_of_choice() -> torch.device:
-    """A GPU if there is one, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def with_model(config: RunConfig, **changes: object) -> RunConfig:
+    """The config with some of the model's fields changed, and checked again."""
+    model = type(config.model).model_validate(config.model.model_dump() | changes)
+    return config.model_copy(update={"model": model})
 
 
-def with_vocabularies(config: RunConfig, source: Tokenizer, target: Tokenizer) -> RunConfig:
-    """The config with the vocabularies' real sizes."""
-    sizes = {"source_vocab": source.vocab_size, "target_vocab": target.vocab_size}
-    return config.model_copy(update={"model": type(config.model)(**(config.model.model_dump() | sizes))})
+def start_afresh(config: RunConfig, corpora: Sequence[Sequence[Pair]]) -> Start:
+    """New tokenizers and new weights."""
+    source, target = learn_tokenizers(config, corpora)
+    config = with_model(config, source_vocab=source.vocab_size, target_vocab=target.vocab_size)
+    return Start(config, config.model.build(), source, target)
+
+
+def start_from_model(config: RunConfig, folder: Path) -> Start:
+    """The tokenizers, architecture and weights of a model, to be trained further; only dropout is the config's.
+
+    Raises:
+        ValueError: the model translates in another direction.
+    """
+    found, given, source, target = read_model(folder)
+    if (found.source, found.target) != (config.data.source, config.data.target):
+        raise ValueError(
+            f"{folder} translates {found.source} to {found.target}, this run {config.data.source} to "
+            f"{config.data.target}; set data.source and data.target, or start from another model"
+        )
+    dropout = {name: getattr(config.model, name) for name in ("dropout", "attention_dropout")}
+    config = config.model_copy(update={"model": found.model})
+    config = with_model(config, **dropout)
+    model = config.model.build()
+    load_weights(model, weights_of(given), str(folder))
+    return Start(config, model, source, target)
+
+
+def start_again(folder: Path, digest: str) -> Start:
+    """What an earlier run in this folder began with.
+
+    Raises:
+        ValueError: the data changed since.
+    """
+    config = RunConfig.model_validate_json((folder / "run.json").read_text(encoding="utf-8"))
+    if (folder / "data.sha256").read_text(encoding="utf-8").strip() != digest:
+        raise ValueError(f"the data are not those that {folder} was begun with; give the same files in the same order")
+    return Start(config, config.model.build(), *load_tokenizers(folder))
+
+
+def write_start(folder: Path, start: Start, digest: str) -> None:
+    """Keep what a run begins with, so that it can be resumed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_tokenizers(folder, start.source, start.target)
+    for name, text in (("data.sha256", digest), ("run.json", start.config.model_dump_json(indent=2))):
+        replace_file(folder / name, lambda path, text=text: path.write_text(text + "\n", encoding="utf-8"))
+
+
+def config_of(folder: Path) -> RunConfig:
+    """The config of the run that a folder holds.
+
+    Raises:
+        ValueError: it holds none that could go on.
+    """
+    if not (folder / "training" / "state.pt").is_file():
+        raise ValueError(f"{folder} holds no run to resume: it has no training/state.pt; start it without --resume")
+    return RunConfig.model_validate_json((folder / "training" / "run.json").read_text(encoding="utf-8"))
 
 
 def train(
     config: RunConfig, folder: Path, reporter: Reporter, *, start_from: Path | None = None, resume: bool = False
 ) -> Outcome:
-    """Run a config into a folder.
+    """Run a config into a folder, and leave a model there.
 
     Args:
-        start_from: a model whose weights, tokenizers and architecture are taken over.
+        start_from: a model to train further.
         resume: go on with the run that the folder holds, with its own config.
 
     Raises:
-        ValueError: there is nothing to resume, the data changed since, or something to be overwritten.
-        Interrupted: the run was asked to stop; it can be resumed.
+        ValueError: there is nothing to train on or to resume, or something would be overwritten.
+        InterruptedRunError: the run was asked to stop; it can be resumed.
     """
-    training_folder = folder / "training"
-    state = training_folder / "state.pt"
-    if resume and not state.exists():
-        raise ValueError(f"{folder} holds no run to resume: there is no {state}; start it without --resume")
-    if not resume and (state.exists() or (folder / "config.json").exists()):
-        raise ValueError(f"{folder} already holds a model or a run; --resume goes on with it, or choose another --out")
+    work = folder / "training"
     if resume:
-        config = RunConfig.model_validate_json((training_folder / "run.json").read_text(encoding="utf-8"))
-
+        config = config_of(folder)
+    elif (work / "state.pt").exists() or (folder / "config.json").exists():
+        raise ValueError(f"{folder} already holds a model or a run; --resume goes on with it, or choose another --out")
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
-    device = device_of_choice()
-    reporter.say("reading the sentence pairs")
+
+    reporter.say("reading the sentence pairs and learning the vocabularies")
     corpora, dev = read_split(config.data)
-    if not corpora or not any(corpora):
+    if not any(corpora) or not dev:
         raise ValueError("there is nothing to train on: name files with --data, or in the preset's data.train")
     digest = fingerprint([*corpora, dev])
-
     torch.manual_seed(config.training.seed)
-    training_folder.mkdir(parents=True, exist_ok=True)
     if resume:
-        source, target = load_tokenizers(training_folder)
-        if (training_folder / "data.sha256").read_text().strip() != digest:
-            raise ValueError(f"the data are not those that {folder} was begun with; give it the same files, in the same order")
-        model = config.model.build()
-    elif start_from is not None:
-        start, given, source, target = read_model(start_from)
-        if (start.source, start.target) != (config.data.source, config.data.target):
-            raise ValueError(
-                f"{start_from} translates {start.source} to {start.target}, this run {config.data.source} to "
-                f"{config.data.target}; set data.source and data.target, or start from another model"
-            )
-        taken = start.model.model_dump() | {name: getattr(config.model, name) for name in ("dropout", "attention_dropout")}
-        config = config.model_copy(update={"model": type(start.model)(**taken)})
-        model = config.model.build()
-        load_weights(model, weights_of(given), str(start_from))
+        start = start_again(work, digest)
     else:
-        reporter.say("learning the vocabularies")
-        source, target = learn_tokenizers(config, corpora)
-        config = with_vocabularies(config, source, target)
-        model = config.model.build()
-    if not resume:
-        save_tokenizers(training_folder, source, target)
-        write = lambda path: path.write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")  # noqa: E731
-        replace_file(training_folder / "run.json", write)
-        replace_file(training_folder / "data.sha256", lambda path: path.write_text(digest + "\n"))
+        start = start_afresh(config, corpora) if start_from is None else start_from_model(config, start_from)
+        write_start(work, start, digest)
 
-    batches = Batches(corpora, [file.weight for file in config.data.train], source, target, config.data, config.training.seed)
-    validator = Validator(dev, source, target, config, device)
-    loop = Loop(config, model.to(device), batches, validator, training_folder, reporter)
-    reporter.say(
-        f"{len(batches.texts):,} pairs to train on ({batches.dropped:,} left out as too long), {len(dev):,} to choose on; "
-        f"{sum(p.numel() for p in model.parameters()):,} weights; {resolve(config.training.precision, device)} on {device}"
-    )
+    loop = prepare(start, corpora, dev, work, reporter)
     if resume:
         loop.restore()
     loop.run()
-    return finish(loop, config, folder, source, target)
+    return finish(loop, start, folder)
 
 
-def finish(loop: Loop, config: RunConfig, folder: Path, source: Tokenizer, target: Tokenizer) -> Outcome:
+def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], folder: Path, reporter: Reporter) -> Loop:
+    """The loop over the encoded pairs, on the device that there is."""
+    config, model, source, target = start
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    weights = [file.weight for file in config.data.train]
+    batches = Batches(corpora, weights, source, target, config.data, config.training.seed)
+    reporter.say(
+        f"{len(batches.texts):,} pairs to train on ({batches.dropped:,} left out as too long), "
+        f"{len(dev):,} to choose on; {sum(p.numel() for p in model.parameters()):,} weights; "
+        f"{resolve(config.training.precision, device)} on {device}"
+    )
+    return Loop(config, model.to(device), batches, Validator(dev, source, target, config, device), folder, reporter)
+
+
+def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
     """Of the last weights, the best, and the mean of the last few, keep what does best on the development pairs."""
     save_weights(loop.model, loop.folder / "last.safetensors")
     candidates = {"last": load_file(loop.folder / "last.safetensors"), "average": loop.averaged()}
@@ -158,18 +197,15 @@ def finish(loop: Loop, config: RunConfig, folder: Path, source: Tokenizer, targe
         loop.note_validation(name, results[name])
     chosen = max(results, key=lambda name: results[name].chrf)
     load_weights(loop.model, candidates[chosen], chosen)
-    write_model(
-        folder,
-        FolderConfig(
-            source=config.data.source,
-            target=config.data.target,
-            source_eos=config.data.source_eos,
-            max_tokens=config.data.max_tokens,
-            model=config.model,
-        ),
-        loop.model,
-        source,
-        target,
-        model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens),
+
+    config = start.config
+    described = FolderConfig(
+        source=config.data.source,
+        target=config.data.target,
+        source_eos=config.data.source_eos,
+        max_tokens=config.data.max_tokens,
+        model=config.model,
     )
+    readme = model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens)
+    write_model(folder, described, loop.model, start.source, start.target, readme)
     return Outcome(chosen, results[chosen], loop.step)

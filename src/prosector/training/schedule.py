@@ -1,8 +1,8 @@
 """The learning rate at each step, as pure functions; step 1 is the first update.
 
-    inverse-sqrt   peak · min(s / w, √(w / s))                    up over w steps, then ∝ 1/√s
-    noam           factor · d^-½ · min(s^-½, s · w^-3/2)          Vaswani et al. 2017, equation 3
-    linear         peak · s / w, then peak · (S+1-s) / (S+1-w)    up, then straight down to 0 after step S
+inverse-sqrt   peak · min(s / w, √(w / s))                    up over w steps, then ∝ 1/√s
+noam           factor · d^-½ · min(s^-½, s · w^-3/2)          Vaswani et al. 2017, equation 3
+linear         peak · s / w, then peak · (S+1-s) / (S+1-w)    up, then straight down to 0 after step S
 """
 
 from prosector.config.training import TrainingConfig
