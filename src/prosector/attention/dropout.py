@@ -2,8 +2,8 @@
 
 A Bernoulli number a value costs more than the matrix products around it on a CPU. Here one
 64-bit random number decides about eight values: each byte is compared with ⌊256 p + ½⌋, so p
-is a multiple of 1/256 (0.1 becomes 26/256 = 0.1016), and what is kept is scaled by
-exactly 1 / (1 - p), so the mean is right. The numbers come from PyTorch's generator of the
+is a multiple of 1/256 (0.1 becomes 26/256 = 0.1016, and 255/256 is the most), and what is kept is
+scaled by exactly 1 / (1 - p), so the mean is right. The numbers come from PyTorch's generator of the
 device: `torch.manual_seed` makes them repeat.
 """
 
@@ -13,10 +13,15 @@ import torch
 from torch import Tensor, nn
 
 
+def share_of_256(p: float) -> int:
+    """How many of a byte's 256 values drop a value: ⌊256 p + ½⌋, but never all of them."""
+    return min(round(256 * p), 255)
+
+
 def keep_mask(x: Tensor, p: float) -> Tensor:
-    """Which values of x stay: each with probability 1 - ⌊256 p + ½⌋ / 256, bool and shaped like x."""
+    """Which values of x stay: each with probability 1 - ⌊256 p + ½⌋ / 256 (not below 1/256), bool and shaped like x."""
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-    return (words.view(torch.uint8)[: x.numel()] >= round(256 * p)).view(x.shape)
+    return (words.view(torch.uint8)[: x.numel()] >= share_of_256(p)).view(x.shape)
 
 
 class _Drop(torch.autograd.Function):
@@ -48,7 +53,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        dropped = round(256 * self.p)
+        dropped = share_of_256(self.p)
         if not self.training or dropped == 0:
             return x
         return _Drop.apply(x, keep_mask(x, self.p), 256 / (256 - dropped))

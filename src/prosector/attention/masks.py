@@ -5,8 +5,8 @@ a block, or about all. *May look* is True. Rules about order (causal, window, pr
 the real positions, so they stay right with a cache and with padding on the left; rules about
 particular tokens (keys, padding, dense) go by the token's place in the tensor.
 
-    Mask.causal() & Mask.padding(lengths)        a decoder over a padded batch
-    Mask.window(128, 0) | Mask.prefix(4)         look back 128, and always at the first 4
+    Mask.causal() & Mask.padding(lengths)                a decoder over a padded batch
+    Mask.window(128, 0) | Mask.keys(positions < 4)       look back 128, and always at the first 4
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -56,13 +56,13 @@ class Mask(ABC):
         """The rule made dense, [B, H, Lq, Lk], with 1 for B or H where they make no difference.
 
         Raises:
-            ValueError: the mask was made for another number of rows, queries or keys.
+            ValueError: the mask was made for another number of rows, queries or keys; both are named.
         """
         query_positions, key_positions = torch.atleast_2d(query_positions), torch.atleast_2d(key_positions)
-        rows, heads, _, _ = self.extent
-        rows = self._agreed("rows", rows, len(query_positions), len(key_positions))
-        self._agreed("queries", self.extent.queries or query_positions.shape[1], query_positions.shape[1])
-        self._agreed("keys", self.extent.keys or key_positions.shape[1], key_positions.shape[1])
+        made_for = self.extent
+        rows, heads = agreed("rows", made_for.rows, len(query_positions), len(key_positions)), made_for.heads
+        agreed("queries", made_for.queries, query_positions.shape[1])
+        agreed("keys", made_for.keys, key_positions.shape[1])
 
         index = partial(torch.arange, device=query_positions.device)
         pairs = Pairs(
@@ -75,13 +75,6 @@ class Mask(ABC):
         )
         allowed = self.allows(pairs)
         return allowed.expand(*allowed.shape[:2], query_positions.shape[1], key_positions.shape[1])
-
-    def _agreed(self, what: str, *sizes: int) -> int:
-        """The one size that all of them are, 1 standing for any."""
-        several = {size for size in sizes if what != "rows" or size != 1}
-        if len(several) > 1:
-            raise ValueError(f"a mask for {sizes[0]} {what} meets {sizes[-1]}; make it for the {what} of this call")
-        return several.pop() if several else 1
 
     def __and__(self, other: Mask) -> Mask:
         """Allowed by both."""
@@ -169,14 +162,22 @@ def pick(table: Tensor, *index: Tensor) -> Tensor:
     return table[tuple(i if size > 1 else torch.zeros_like(i) for i, size in zip(index, table.shape, strict=True))]
 
 
+def agreed(what: str, *sizes: int | None) -> Any:
+    """The one size that all of them are; None, and 1 of rows or heads, stand for any.
+
+    Raises:
+        ValueError: there are two.
+    """
+    several = [size for size in sizes if size is not None and (size != 1 or what in ("queries", "keys"))]
+    for size in several[1:]:
+        if size != several[0]:
+            raise ValueError(f"a mask for {several[0]} {what} meets {size}; make it for the {what} of this call")
+    return several[0] if several else sizes[0]
+
+
 def joined(first: Extent, second: Extent) -> Extent:
     """The extent of two masks together."""
-    return Extent(
-        rows=max(first.rows, second.rows),
-        heads=max(first.heads, second.heads),
-        queries=first.queries or second.queries,
-        keys=first.keys or second.keys,
-    )
+    return Extent(*(agreed(what, *sizes) for what, *sizes in zip(Extent._fields, first, second, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +233,12 @@ class Prefix(Mask):
 
     n: int | Tensor
 
+    @property
+    def extent(self) -> Extent:  # type: ignore[override]
+        return Extent(rows=len(self.n) if isinstance(self.n, Tensor) else 1)
+
     def allows(self, pairs: Pairs) -> Tensor:
-        n = self.n[pairs.batch] if isinstance(self.n, Tensor) else self.n
+        n = pick(self.n, pairs.batch) if isinstance(self.n, Tensor) else self.n
         return (pairs.key_position < n) | (pairs.key_position <= pairs.query_position)
 
 

@@ -41,6 +41,7 @@ class DataConfig(Config):
     max_tokens: int = Field(128, gt=1, description="pairs with a longer side, in tokens, are left out of training")
     batch_tokens: int = Field(4096, gt=0, description="tokens of a batch's longer side, padding counted")
     source_eos: bool = Field(True, description="whether the source ends with <eos>")
+    simplify: bool = Field(False, description="turn traditional Chinese into simplified (OpenCC, the extra [formats])")
     sampling: float | None = Field(
         None, ge=0, description="unigram only: cut the source another way in each epoch, P(cut) to this power"
     )

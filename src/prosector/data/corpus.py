@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from prosector.config.data import DataConfig, FileConfig
+from prosector.text import simplify
 
 PRESETS = Path(__file__).parents[1] / "presets"
 
@@ -98,6 +99,13 @@ def read_parallel(source: Path, target: Path) -> Iterator[Pair]:
             yield Pair(one.strip(), other.strip())
 
 
+def simplified(pairs: list[Pair], source: str) -> list[Pair]:
+    """The pairs with their Chinese side in simplified characters."""
+    if source == "zh":
+        return [Pair(simplify(pair.source), pair.target) for pair in pairs]
+    return [Pair(pair.source, simplify(pair.target)) for pair in pairs]
+
+
 def read_pairs(file: FileConfig, source: str, target: str) -> list[Pair]:
     """All pairs of one corpus.
 
@@ -123,6 +131,8 @@ def read_split(config: DataConfig, held_out: int = 1000) -> tuple[list[list[Pair
     """
     train = [read_pairs(file, config.source, config.target) for file in config.train]
     dev = [pair for file in config.dev for pair in read_pairs(file, config.source, config.target)]
+    if config.simplify:
+        train, dev = [simplified(corpus, config.source) for corpus in train], simplified(dev, config.source)
     if not dev:
         held_out = min(held_out, sum(map(len, train)) // 10)
         dev = [pair for corpus in train for pair in corpus][:held_out]

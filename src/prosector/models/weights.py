@@ -20,6 +20,11 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     os.replace(temporary, path)
 
 
+def replace_text(path: Path, text: str) -> None:
+    """Let a text file appear, or change, at once."""
+    replace_file(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """A model's weights and buffers by name, each once: of tied ones the first name."""
     named = [*model.named_parameters(), *model.named_buffers()]

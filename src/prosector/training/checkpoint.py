@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from prosector.models.weights import replace_file
+from prosector.models.weights import replace_file, replace_text
 
 
 def average(paths: Sequence[Path]) -> dict[str, Tensor]:
@@ -56,7 +56,7 @@ class Log:
                 if record["step"] > up_to:
                     break
                 kept.append(line + "\n")
-        replace_file(path, lambda temporary: temporary.write_text("".join(kept), encoding="utf-8"))
+        replace_text(path, "".join(kept))
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Add one record."""

@@ -19,7 +19,7 @@ from prosector.data.batching import Batches, share
 from prosector.data.corpus import Pair, read_split
 from prosector.decoding.folder import FolderConfig, read_model, write_model
 from prosector.models.transformer import Transformer
-from prosector.models.weights import load_weights, replace_file, save_weights, weights_of
+from prosector.models.weights import load_weights, replace_text, save_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers, train_tokenizers
 from prosector.training.loop import Loop
 from prosector.training.precision import resolve
@@ -115,8 +115,8 @@ def write_start(folder: Path, start: Start, digest: str) -> None:
     """Keep what a run begins with, so that it can be resumed."""
     folder.mkdir(parents=True, exist_ok=True)
     save_tokenizers(folder, start.source, start.target)
-    for name, text in (("data.sha256", digest), ("run.json", start.config.model_dump_json(indent=2))):
-        replace_file(folder / name, lambda path, text=text: path.write_text(text + "\n", encoding="utf-8"))
+    replace_text(folder / "data.sha256", digest + "\n")
+    replace_text(folder / "run.json", start.config.model_dump_json(indent=2) + "\n")
 
 
 def config_of(folder: Path) -> RunConfig:

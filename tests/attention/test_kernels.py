@@ -1,0 +1,198 @@
+"""Every kernel equals the arithmetic: forward and gradients, for every mask, bias and position."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from prosector.attention import KERNELS, Mask, Scope, functional
+from prosector.positions import AlibiPosition, Position, RotaryPosition, T5Position, YarnPosition
+from tests.helpers import Everywhere, MaskAndRule, masks
+
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
+WITH_GRADIENTS = ["sdpa", "written-out"]  # FlexAttention has no gradients on a CPU
+
+kernels = pytest.mark.parametrize("kernel", KERNELS)
+with_gradients = pytest.mark.parametrize("kernel", WITH_GRADIENTS)
+dtypes = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+
+POSITIONS = {
+    "none": lambda heads, d, bidirectional: Position(),
+    "alibi": lambda heads, d, bidirectional: AlibiPosition(heads),
+    "t5": lambda heads, d, bidirectional: T5Position(
+        heads, bidirectional=bidirectional, num_buckets=8, max_distance=9
+    ),
+    "rope": lambda heads, d, bidirectional: RotaryPosition(d),
+    "yarn": lambda heads, d, bidirectional: YarnPosition(d, factor=2.0, original_max_positions=4),
+    "a user's own": lambda heads, d, bidirectional: Everywhere(d * heads, heads, d, bidirectional),
+}
+
+
+@dataclass
+class Problem:
+    """Queries, keys, values, and everything that takes part in their attention."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: MaskAndRule | None
+    position: Position
+    query_positions: Tensor
+    key_positions: Tensor
+    scale: float | None
+    wanted: Tensor  # what the output's gradient is
+
+    def solve(self, kernel, dtype, gradients=True):
+        """The output and, with respect to queries, keys, values and the position's weights, the gradients."""
+        position = self.position.to(dtype)
+        query, key, value = (x.to(dtype).requires_grad_(gradients) for x in (self.query, self.key, self.value))
+        with torch.set_grad_enabled(gradients):
+            scope = Scope(
+                self.query_positions,
+                self.key_positions,
+                self.mask and self.mask.mask,
+                position.bias(self.query_positions, self.key_positions),
+                position.rotate,
+            )
+            output = kernel(*scope.place(query, key), value, scope, self.scale)
+        if not gradients:
+            return [output]
+        leaves = [query, key, value, *position.parameters()]
+        return [output, *torch.autograd.grad(output, leaves, self.wanted.to(dtype), materialize_grads=True)]
+
+
+def arithmetic(query, key, value, scope, scale):
+    """What every kernel must equal; each query head with a key head of its own."""
+    key, value = functional.share_heads(key, query.shape[1]), functional.share_heads(value, query.shape[1])
+    return functional.attention(query, key, value, scope.may_look, scope.bias, scale)
+
+
+@st.composite
+def problems(draw, position=st.sampled_from(sorted(POSITIONS))):
+    B, Hkv, group, Lq, Lk = (draw(st.integers(1, most)) for most in (3, 2, 3, 5, 6))
+    d_k, d_v = draw(st.sampled_from([2, 4, 6])), draw(st.integers(1, 5))
+    H = Hkv * group
+    torch.manual_seed(draw(st.integers(0, 9999)))
+    query_positions, key_positions = torch.arange(Lq), torch.arange(Lk)
+    kind = draw(st.sampled_from(["counted", "behind a cache", "padded on the left"]))
+    if kind == "behind a cache":
+        query_positions = query_positions + max(Lk - Lq, 0)
+    if kind == "padded on the left":
+        padding = torch.randint(0, 4, (B, 1))
+        query_positions, key_positions = query_positions - padding, key_positions - padding
+    return Problem(
+        query=torch.randn(B, H, Lq, d_k),
+        key=torch.randn(B, Hkv, Lk, d_k),
+        value=torch.randn(B, Hkv, Lk, d_v),
+        mask=draw(st.none() | masks(B, H, Lq, Lk)),
+        position=POSITIONS[draw(position)](H, d_k, draw(st.booleans())),
+        query_positions=query_positions,
+        key_positions=key_positions,
+        scale=draw(st.sampled_from([None, 1.0, 0.3])),
+        wanted=torch.randn(B, H, Lq, d_v),
+    )
+
+
+def assert_all_close(ours, theirs, dtype):
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@with_gradients
+@dtypes
+@given(problem=problems())
+def test_for_every_mask_and_position_a_kernel_equals_the_arithmetic_and_its_gradients(kernel, dtype, problem):
+    assert_all_close(problem.solve(KERNELS[kernel], dtype), problem.solve(arithmetic, dtype), dtype)
+
+
+@dtypes
+@given(problem=problems())
+def test_for_every_mask_and_position_flex_equals_the_arithmetic(dtype, problem):
+    ours, theirs = (problem.solve(kernel, dtype, gradients=False) for kernel in (KERNELS["flex"], arithmetic))
+    assert_all_close(ours, theirs, dtype)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@with_gradients
+def test_for_every_position_the_kernels_gradients_are_not_all_zero(position, kernel):
+    """Guards the law above: gradients that are zero on both sides would agree."""
+    torch.manual_seed(1)
+    problem = Problem(
+        *(torch.randn(2, 2, 5, 4) for _ in range(3)),
+        None,
+        POSITIONS[position](2, 4, True),
+        torch.arange(5),
+        torch.arange(5),
+        None,
+        torch.randn(2, 2, 5, 4),
+    )
+    assert all(gradient.abs().max() > 1e-3 for gradient in problem.solve(KERNELS[kernel], torch.float64)[1:])
+
+
+def test_a_kernel_without_gradients_says_so():
+    q = torch.randn(1, 1, 2, 2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="CPU"):
+        KERNELS["flex"](q, q, q, Scope(torch.arange(2), torch.arange(2)), None)
+
+
+# --- rows that may look at nothing --------------------------------------------------------------------------------------
+
+
+@st.composite
+def problems_with_empty_rows(draw):
+    """A problem in which some queries, in some heads, may look at nothing; a bias of positions or none."""
+    problem = draw(problems(st.sampled_from(["none", "alibi", "t5", "rope"])))
+    B, H, Lq, _ = problem.query.shape
+    Lk = problem.key.shape[2]
+    some = torch.rand(B, H, Lq) < draw(st.sampled_from([0.0, 0.5]))
+    may_look = (torch.rand(B, H, Lq, Lk) < 0.7) & some[..., None]
+    mask = Mask.dense(may_look) if draw(st.booleans()) else Mask.dense(may_look) & Mask.window(None, None)
+    problem.mask = MaskAndRule(mask, None, "dense with empty rows")
+    return problem, ~may_look.any(-1)
+
+
+@kernels
+@given(case=problems_with_empty_rows())
+def test_for_every_empty_row_every_kernel_gives_zeros(kernel, case):
+    problem, empty = case
+    (output,) = problem.solve(KERNELS[kernel], torch.float32, gradients=False)
+    assert not output[empty].any()
+    assert output.isfinite().all()
+
+
+@with_gradients
+@given(case=problems_with_empty_rows())
+def test_for_every_empty_row_gradients_are_finite_and_its_own_are_zero(kernel, case):
+    problem, empty = case
+    output, query_gradient, *others = problem.solve(KERNELS[kernel], torch.float32)
+    assert not output[empty].any()
+    assert all(gradient.isfinite().all() for gradient in (query_gradient, *others))
+    if not isinstance(problem.position, RotaryPosition):  # which mixes no rows either, but let it be plain
+        assert not query_gradient[empty].any()
+
+
+# --- minus infinity against a large number --------------------------------------------------------------------------------
+
+
+def with_a_large_number(query, key, value, scope, scale):
+    """What many texts write: -10⁹ in the place of -∞."""
+    scores = functional.scaled_scores(query, key, scale, scope.bias)
+    return scores.masked_fill(~scope.may_look, -1e9).softmax(-1) @ value
+
+
+@kernels
+@given(data=st.data())
+def test_minus_a_billion_is_minus_infinity_but_for_empty_rows(kernel, data):
+    B, H, Lq, Lk = (data.draw(st.integers(1, 4)) for _ in range(4))
+    mask = data.draw(masks(B, H, Lq, Lk)).mask
+    scope = Scope(torch.arange(Lq), torch.arange(Lk), mask)
+    query, key, value = torch.randn(B, H, Lq, 4), torch.randn(B, H, Lk, 4), torch.randn(B, H, Lk, 4)
+    ours, theirs = KERNELS[kernel](query, key, value, scope, None), with_a_large_number(query, key, value, scope, None)
+    some = scope.may_look.any(-1, keepdim=True)
+    torch.testing.assert_close(ours, torch.where(some, theirs, 0.0), rtol=0, atol=1e-5)
+    # In an empty row all scores are the same -10⁹, so that it looks at everything, forbidden as it is.
+    mean = value.mean(2, keepdim=True).expand_as(theirs)
+    torch.testing.assert_close(torch.where(some, 0.0, theirs), torch.where(some, 0.0, mean), rtol=0, atol=1e-5)
