@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch.nn.attention import flex_attention
 
 from prosector.attention import KERNELS, Mask, Scope, functional
 from prosector.positions import AlibiPosition, Position, RotaryPosition, T5Position, YarnPosition
@@ -29,6 +30,14 @@ POSITIONS = {
     "yarn": lambda heads, d, bidirectional: YarnPosition(d, factor=2.0, original_max_positions=4),
     "a user's own": lambda heads, d, bidirectional: Everywhere(d * heads, heads, d, bidirectional),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _flex_untraced():
+    """FlexAttention without the half second that it takes to trace each new shape; the arithmetic is the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
+        yield
 
 
 @dataclass
@@ -115,6 +124,14 @@ def test_for_every_mask_and_position_flex_equals_the_arithmetic(dtype, problem):
     assert_all_close(ours, theirs, dtype)
 
 
+def test_flex_as_it_runs_everywhere_else(monkeypatch):
+    monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", False)
+    mask, bias = Mask.causal() & Mask.keys(torch.rand(2, 6) < 0.6), torch.randn(1, 4, 5, 6)
+    scope = Scope(torch.arange(5), torch.arange(6), mask, bias)
+    problem = torch.randn(2, 4, 5, 6), torch.randn(2, 2, 6, 6), torch.randn(2, 2, 6, 3), scope, None
+    torch.testing.assert_close(KERNELS["flex"](*problem), arithmetic(*problem), rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("position", POSITIONS)
 @with_gradients
 def test_for_every_position_the_kernels_gradients_are_not_all_zero(position, kernel):
@@ -170,8 +187,7 @@ def test_for_every_empty_row_gradients_are_finite_and_its_own_are_zero(kernel, c
     output, query_gradient, *others = problem.solve(KERNELS[kernel], torch.float32)
     assert not output[empty].any()
     assert all(gradient.isfinite().all() for gradient in (query_gradient, *others))
-    if not isinstance(problem.position, RotaryPosition):  # which mixes no rows either, but let it be plain
-        assert not query_gradient[empty].any()
+    assert not query_gradient[empty].any()
 
 
 # --- minus infinity against a large number --------------------------------------------------------------------------------
@@ -196,3 +212,15 @@ def test_minus_a_billion_is_minus_infinity_but_for_empty_rows(kernel, data):
     # In an empty row all scores are the same -10⁹, so that it looks at everything, forbidden as it is.
     mean = value.mean(2, keepdim=True).expand_as(theirs)
     torch.testing.assert_close(torch.where(some, 0.0, theirs), torch.where(some, 0.0, mean), rtol=0, atol=1e-5)
+
+
+# --- a mask for another batch ---------------------------------------------------------------------------------------------
+
+
+@kernels
+@pytest.mark.parametrize("table, message", [((3, 1), "a mask for 3 rows meets 2"), ((1, 4), "a mask for 4 heads meets 2")])
+def test_for_every_kernel_a_mask_of_another_size_is_an_error_that_names_both(kernel, table, message):
+    scope = Scope(torch.arange(4), torch.arange(4), Mask.dense(torch.ones(*table, 4, 4, dtype=torch.bool)))
+    q = torch.randn(2, 2, 4, 2)
+    with pytest.raises(ValueError, match=message):
+        KERNELS[kernel](q, q, q, scope, None)

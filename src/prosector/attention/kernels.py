@@ -29,7 +29,7 @@ def written_out(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: 
     """The arithmetic as on paper; every score exists."""
     n_heads = query.shape[1]
     key, value = share_heads(key, n_heads), share_heads(value, n_heads)
-    return attention(query, key, value, scope.may_look, scope.bias, scale)
+    return attention(query, key, value, scope.may_look_of(query), scope.bias, scale)
 
 
 def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
@@ -39,7 +39,7 @@ def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
     Here such a row looks at everything, and what came out of it is set to zero.
     """
     grouped = key.shape[1] != query.shape[1]
-    may_look, bias = scope.may_look, scope.bias
+    may_look, bias = scope.may_look_of(query), scope.bias
     if may_look is None:
         mask = None if bias is None else bias.to(query.dtype).expand(len(query), -1, -1, -1)
         return F.scaled_dot_product_attention(query, key, value, mask, scale=scale, enable_gqa=grouped)
@@ -66,7 +66,7 @@ def flex(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
     n_keys = key.shape[2]
     query_positions = scope.query_positions.expand(rows, n_queries)
     key_positions = scope.key_positions.expand(rows, n_keys)
-    mask, bias = scope.mask, scope.bias
+    mask, may_look, bias = scope.mask, scope.may_look_of(query), scope.bias
 
     def allows(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return mask.allows(Pairs(b, h, i, j, query_positions[b, i], key_positions[b, j]))  # type: ignore[union-attr]
@@ -81,7 +81,7 @@ def flex(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
     with warnings.catch_warnings():  # it warns of running uncompiled, which is what is wanted on a CPU
         warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
         heads = _flex(query.device.type)(query, key, value, None if bias is None else add_bias, block, **options)
-    return heads if scope.may_look is None else heads.masked_fill(~scope.may_look.any(-1, keepdim=True), 0.0)
+    return heads if may_look is None else heads.masked_fill(~may_look.any(-1, keepdim=True), 0.0)
 
 
 @functools.cache

@@ -127,5 +127,5 @@ class MultiHeadAttention(nn.Module):
         key = functional.share_heads(key, self.n_heads)
         value = functional.share_heads(value, self.n_heads)
         scores = tap(self, "scores", functional.scaled_scores(query, key, self.scale, scope.bias))
-        weights = tap(self, "weights", functional.softmax_over_keys(scores, scope.may_look))  # [B, H, Lq, Lk]
+        weights = tap(self, "weights", functional.softmax_over_keys(scores, scope.may_look_of(query)))  # [B, H, Lq, Lk]
         return self.dropout(weights).to(value.dtype) @ value

@@ -43,6 +43,18 @@ class Scope:
         """The mask made dense, once for all layers."""
         return None if self.mask is None else self.mask.may_look(self.query_positions, self.key_positions)
 
+    def may_look_of(self, query: Float[Tensor, "B H Lq d"]) -> Bool[Tensor, "B H Lq Lk"] | None:
+        """The dense mask, once it is sure that it fits these queries.
+
+        Raises:
+            ValueError: it was made for another number of rows or heads; both are named.
+        """
+        if self.may_look is not None:
+            for what, made_for, size in zip(("rows", "heads"), self.may_look.shape, query.shape, strict=False):
+                if made_for not in (1, size):
+                    raise ValueError(f"a mask for {made_for} {what} meets {size}; make it for the {what} of this call")
+        return self.may_look
+
     def place(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Mark queries and new keys with their positions, where the encoding does so."""
         if self.rotate is None:

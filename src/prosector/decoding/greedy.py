@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-import torch
-from jaxtyping import Int
+from collections.abc import Sequence
+
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from prosector.decoding.hypothesis import EOS, PAD, SOS, UNK, Hypothesis, length_normalised
-from prosector.decoding.step import EncoderDecoder, Writer
+from prosector.decoding.hypothesis import Hypothesis
+from prosector.decoding.path import write
+from prosector.decoding.step import EncoderDecoder, Rule, anything_goes
 
-NEVER = [PAD, UNK, SOS]  # no one writes these
 
-
-@torch.inference_mode()
 def greedy(
-    model: EncoderDecoder, src: Int[Tensor, "B Ls"], max_length: int, alpha: float = 1.0
+    model: EncoderDecoder,
+    src: Int[Tensor, "B Ls"],
+    max_length: int | Sequence[int],
+    alpha: float = 1.0,
+    rule: Rule = anything_goes,
 ) -> list[Hypothesis]:
-    """Write each row's target word by word, up to `max_length` tokens; a row that is finished leaves the batch."""
-    writer = Writer(model, src)
-    rows = torch.arange(len(src), device=src.device)  # which source each row of the batch belongs to
-    tokens = torch.full((len(src),), SOS, device=src.device)
-    written: list[list[int]] = [[] for _ in range(len(src))]
-    log_p = [0.0] * len(src)
-    finished = [False] * len(src)
+    """Write each row's target, taking argmax p(next | source, written) every time.
 
-    for _ in range(max_length + 1):
-        scores = writer.step(tokens)  # [B, V]
-        scores[:, NEVER] = -torch.inf
-        best, tokens = scores.max(dim=-1)
-        for row, score, token in zip(rows.tolist(), best.tolist(), tokens.tolist(), strict=True):
-            log_p[row] += score
-            finished[row] = token == EOS
-            if token != EOS:
-                written[row].append(token)
-        going = (tokens != EOS).nonzero().squeeze(1)
-        if len(going) == 0:
-            break
-        if len(going) < len(tokens):
-            rows, tokens = rows[going], tokens[going]
-            writer.select(going)
+    Args:
+        src: the sources' ids, `<pad>` on the right.
+        max_length: tokens of the longest target, `<eos>` not counted; one number, or one a row.
+        alpha: the score is Σ log p / lengthᵅ; it does not change what is written.
+        rule: which tokens must not come next.
+    """
+    return write(model, src, max_length, likeliest, alpha, rule)
 
-    return [
-        Hypothesis(ids[:max_length], total, length_normalised(total, len(ids) + 1, alpha), done)
-        for ids, total, done in zip(written, log_p, finished, strict=True)
-    ]
+
+def likeliest(log_p: Float[Tensor, "B V"], sources: Sequence[int], n_written: int) -> Int[Tensor, " B"]:
+    """The likeliest token of each row, the one with the lower id where two are equal."""
+    return log_p.argmax(dim=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 import torch
@@ -9,6 +10,18 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from prosector.attention import Cache
+from prosector.text.special import PAD, SOS, UNK
+
+NEVER = [PAD, UNK, SOS]  # no one writes these
+
+# Which tokens must not come next, given the number of the source and what is written for it so far.
+# `<eos>` may not be among them, so that there is always something to write.
+Rule = Callable[[int, Sequence[int]], Collection[int]]
+
+
+def anything_goes(source: int, written: Sequence[int]) -> Collection[int]:
+    """The rule that forbids nothing."""
+    return ()
 
 
 class EncoderDecoder(Protocol):
@@ -21,21 +34,50 @@ class EncoderDecoder(Protocol):
 
 
 class Writer:
-    """Some targets being written: the encoded sources, and the cache of what is written so far."""
+    """Some targets being written: the encoded sources, and the cache of what is written so far.
+
+    At first there is one row a source, in order; `select` copies, reorders and drops rows.
+    """
 
     def __init__(self, model: EncoderDecoder, src: Int[Tensor, "B Ls"]) -> None:
         self.model = model
-        self.real = src != 0
+        self.real = src != PAD
         self.memory = model.encode(src)
         self.cache = model.new_cache()
 
-    def step(self, tokens: Int[Tensor, " B"]) -> Float[Tensor, "B V"]:
-        """Write one more token a row, and get log p of every word that may follow."""
-        hidden = self.model.decode(tokens[:, None], self.memory, self.real, self.cache)
-        logits = self.model.logits(hidden[:, -1])
-        return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
+    def step(self, tokens: Sequence[int], forbidden: Sequence[Collection[int]]) -> Float[Tensor, "B V"]:
+        """Write one more token a row, and get log p of every word that may follow.
 
-    def select(self, rows: Int[Tensor, " B2"]) -> None:
-        """Go on with these rows, in this order."""
-        self.memory, self.real = self.memory.index_select(0, rows), self.real.index_select(0, rows)
-        self.cache.select(rows)
+        What is forbidden in a row gets -∞; the others keep the model's own log p, so that scores stay
+        comparable whatever is forbidden. In float32 at least.
+        """
+        new = torch.tensor(tokens, device=self.real.device)[:, None]  # [B, 1]
+        hidden = self.model.decode(new, self.memory, self.real, self.cache)
+        logits = self.model.logits(hidden[:, -1])
+        log_p = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
+        log_p[:, NEVER] = -torch.inf
+        places = [(row, token) for row, tokens in enumerate(forbidden) for token in tokens]
+        if places:
+            rows, columns = torch.tensor(places, device=log_p.device).T
+            log_p[rows, columns] = -torch.inf
+        return log_p
+
+    def select(self, rows: Sequence[int]) -> None:
+        """Go on with these rows, in this order; a row may be taken twice."""
+        if list(rows) == list(range(len(self.real))):
+            return
+        index = torch.tensor(rows, dtype=torch.long, device=self.real.device)
+        self.memory, self.real = self.memory.index_select(0, index), self.real.index_select(0, index)
+        self.cache.select(index)
+
+
+def one_for_each(max_length: int | Sequence[int], n_sources: int) -> list[int]:
+    """The longest length of each source's target, given as one number for all or one for each.
+
+    Raises:
+        ValueError: there are not as many numbers as sources.
+    """
+    longest = [max_length] * n_sources if isinstance(max_length, int) else list(max_length)
+    if len(longest) != n_sources:
+        raise ValueError(f"max_length has {len(longest)} numbers for {n_sources} sources; give one for each, or one for all")
+    return longest

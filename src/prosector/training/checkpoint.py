@@ -43,20 +43,21 @@ def load_state(path: Path) -> dict[str, Any]:
 class Log:
     """A JSONL file that a resumed run continues where its checkpoint was."""
 
-    def __init__(self, path: Path, up_to: int = 0) -> None:
-        """Keep the records up to a step, and drop those that a stopped run had written after its checkpoint."""
+    def __init__(self, path: Path) -> None:
         self.path = path
+
+    def cut(self, step: int) -> None:
+        """Keep the records up to a step, and drop those that a stopped run had written after its checkpoint."""
         kept = []
-        if path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError:
-                    break  # the kill came while this line was written
-                if record["step"] > up_to:
-                    break
-                kept.append(line + "\n")
-        replace_text(path, "".join(kept))
+        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []:
+            try:
+                record = json.loads(line)
+            except json.JSONDecodeError:
+                break  # the kill came while this line was written
+            if record["step"] > step:
+                break
+            kept.append(line + "\n")
+        replace_text(self.path, "".join(kept))
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Add one record."""

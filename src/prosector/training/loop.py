@@ -91,7 +91,7 @@ class Loop:
             torch.cuda.set_rng_state_all(state["random_cuda"])
         for name in self.COUNTERS:
             setattr(self, name, state["counters"][name])
-        self.log = Log(self.folder / "log.jsonl", up_to=self.step)
+        self.log.cut(self.step)
 
     def checkpoint_path(self, step: int) -> Path:
         return self.folder / f"step-{step:06d}.safetensors"
@@ -108,9 +108,10 @@ class Loop:
 
     def next_batch(self) -> Batch:
         """The next batch of the epoch, or the first of the next one."""
-        if self.order is None or self.place >= len(self.order):
-            if self.order is not None:
-                self.epoch, self.place = self.epoch + 1, 0
+        if self.order is None:
+            self.order = self.batches.epoch(self.epoch)
+        if self.place >= len(self.order):
+            self.epoch, self.place = self.epoch + 1, 0
             self.order = self.batches.epoch(self.epoch)
         batch = self.batches.batch(self.order[self.place], self.epoch)
         self.place += 1

@@ -166,6 +166,8 @@ def train(
     loop = prepare(start, corpora, dev, work, reporter)
     if resume:
         loop.restore()
+    else:
+        loop.log.cut(0)  # of a run that was killed before its first checkpoint
     loop.run()
     return finish(loop, start, folder)
 

@@ -1,0 +1,76 @@
+"""A picture of cross-attention: for each word written, how much it looked at each word of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prosector.text.chinese import HAN
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def draw_attention(
+    path: Path, weights: Tensor, written: Sequence[str], read: Sequence[str], title: str, font: Path | None
+) -> None:
+    """Save a heat map of weights [H, Lq, Lk], one panel a head and their mean, as PNG.
+
+    Without a font that has Chinese, a Chinese word's place is its number (1, 2, …) in the sentence.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.font_manager import FontProperties
+
+    labels = list(read) if font or not has_han(read) else [str(place + 1) for place in range(len(read))]
+    properties = FontProperties(fname=str(font)) if font else FontProperties()
+    n_heads = weights.shape[0]
+    panels = [("mean of the heads", weights.mean(dim=0)), *((f"head {h + 1}", weights[h]) for h in range(n_heads))]
+    columns = 3 if n_heads > 1 else 2
+    rows = -(-len(panels) // columns)
+    width, height = 1.2 + 0.42 * len(read), 1.1 + 0.36 * len(written)
+    figure, axes = pyplot.subplots(
+        rows, columns, figsize=(width * columns, height * rows + 0.6), squeeze=False, layout="constrained"
+    )
+    figure.suptitle(title, fontproperties=properties, fontsize=13)
+    for axis in axes.flat[len(panels) :]:
+        axis.remove()
+    for number, (axis, (name, values)) in enumerate(zip(axes.flat, panels, strict=False)):
+        image = axis.imshow(values.float().numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        axis.set_title(name, fontsize=10)
+        axis.set_xticks(range(len(labels)), labels, fontproperties=properties, fontsize=11)
+        axis.set_yticks(range(len(written)), written if number % columns == 0 else [""] * len(written), fontsize=10)
+        axis.tick_params(length=0)
+    figure.colorbar(image, ax=axes, label="attention weight", shrink=0.6)
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def has_han(words: Sequence[str]) -> bool:
+    """Whether Chinese characters are among the words."""
+    import re
+
+    return any(re.search(f"[{HAN}]", word) for word in words)
+
+
+def font_for(text: str) -> Path | None:
+    """A font of this machine that has every character of a text; none if there is none."""
+    from matplotlib import font_manager
+    from matplotlib.ft2font import FT2Font
+
+    wanted = {ord(character) for character in text if not character.isspace()}
+    names = ("NotoSansCJK", "NotoSansSC", "SourceHan", "PingFang", "msyh", "wqy", "simhei", "Heiti", "CJK")
+    files = sorted(
+        font_manager.findSystemFonts(),
+        key=lambda file: (next((i for i, name in enumerate(names) if name.lower() in file.lower()), len(names)), file),
+    )
+    for file in files:
+        try:
+            if wanted <= set(FT2Font(file).get_charmap()):
+                return Path(file)
+        except (RuntimeError, OSError):  # a font that FreeType cannot read
+            continue
+    return None

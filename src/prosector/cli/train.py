@@ -1,0 +1,211 @@
+"""`prosector train`: a recipe, sentence pairs, and the model that comes out."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prosector.cli.console import quoted
+from prosector.cli.mistakes import Stopped
+
+if TYPE_CHECKING:
+    from prosector.config.run import RunConfig
+    from prosector.training.run import Outcome
+
+HELP = """Train a translator, or fine-tune one with --from.
+
+RECIPE is a preset's name (--list shows them) or a TOML file. A preset says all: the model, its tokenizers,
+its data, how it is trained; --set changes a key of it.
+
+DATA is a table, English and Chinese with a tab between and whatever else after them, such as cmn.txt of
+manythings.org as it is (other columns: --columns zh,en); or two files side by side, SOURCE,TARGET, told apart
+by .zh and .en where they end so. .gz and .xz are unpacked. Without --dev, up to 1,000 of the pairs are kept out
+of training, to choose on.
+
+Ctrl-C saves. --resume goes on and ends with the same model as a run that was never stopped.
+
+\b
+Examples:
+  prosector train demo --data cmn.txt --out runs/mine
+  prosector train demo --data talk.zh,talk.en --set training.steps=3000 --set model.position=rope
+  prosector train --resume --out runs/mine
+  prosector train demo-fine-tune --from zh-en --data mine.tsv --out runs/fine
+  prosector train recipe.toml --part my_position.py
+"""
+
+Recipe = Annotated[str | None, typer.Argument(metavar="[RECIPE]", help="A preset's name, or a TOML file.")]
+Data = Annotated[list[str] | None, typer.Option("--data", metavar="FILE", help="Pairs to train on, not the recipe's.")]
+Dev = Annotated[list[str] | None, typer.Option("--dev", metavar="FILE", help="Pairs to choose on.")]
+Columns = Annotated[str, typer.Option(metavar="NAMES", help="What the columns of --data and --dev hold.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the model goes; runs/RECIPE if not given.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe.")]
+From = Annotated[str | None, typer.Option("--from", metavar="MODEL", help="Fine-tune this model: a name or a folder.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+Part = Annotated[list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with your own Position.")]
+List = Annotated[bool, typer.Option("--list", help="List the presets.")]
+
+
+def train(
+    recipe: Recipe = None,
+    data: Data = None,
+    dev: Dev = None,
+    columns: Columns = "en,zh",
+    out: Out = None,
+    settings: Set = None,
+    start_from: From = None,
+    resume: Resume = False,
+    parts: Part = None,
+    list_presets: List = False,
+) -> None:
+    from prosector.cli.display import reporter
+
+    if list_presets:
+        print("\n".join(f"{path.stem:<16}{described(path)}" for path in presets()))
+        return
+    if recipe is None and not resume:
+        raise ValueError("name a recipe: a preset (prosector train --list) or a TOML file")
+    if out is None:
+        if recipe is None:
+            raise ValueError("--resume needs to know which run: --out DIR")
+        out = Path("runs", Path(recipe).stem)
+
+    from prosector.config.run import RunConfig, read_run
+    from prosector.decoding.translator import find_model
+    from prosector.positions import load_parts
+    from prosector.training import run
+    from prosector.training.loop import Interrupted
+
+    for part in parts or ():
+        load_parts(part)
+    start = None if start_from is None else find_model(start_from)
+    config = None
+    if recipe is not None:
+        path = find_recipe(recipe)
+        direction = direction_of(start)
+        language = read_run(path, [*direction, *(settings or ())]).data.source
+        given = [*corpora(data or (), dev or (), columns, language), *(settings or ())]
+        config = read_run(path, [*direction, *given])
+        if resume:
+            check_same(out, config, given)
+    elif data or dev or settings or start:
+        raise ValueError("--resume goes on with the run's own recipe; leave out --data, --dev, --set and --from")
+
+    try:
+        with reporter() as told:
+            outcome = run.train(config or RunConfig(), out, told, start_from=None if resume else start, resume=resume)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        if not (out / "training" / "state.pt").exists():
+            raise Stopped("stopped before there was anything to save") from stop
+        again = ["prosector train --resume --out", quoted(out), *(f"--part {quoted(part)}" for part in parts or ())]
+        raise Stopped(f"stopped and saved; to go on: {' '.join(again)}") from stop
+    tell(outcome, out, parts or ())
+
+
+def presets() -> list[Path]:
+    """The recipes that come with Prosector."""
+    from prosector.data.corpus import PRESETS
+
+    return sorted(PRESETS.glob("*.toml"))
+
+
+def described(path: Path) -> str:
+    """What a recipe says it is for."""
+    return str(tomllib.loads(path.read_text(encoding="utf-8")).get("description", ""))
+
+
+def find_recipe(name: str) -> Path:
+    """A preset by its name, or a file.
+
+    Raises:
+        FileNotFoundError: it is neither.
+    """
+    known = {path.stem: path for path in presets()}
+    if name in known:
+        return known[name]
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.suffix == ".toml":
+        raise FileNotFoundError(f"there is no recipe {name}")
+    raise FileNotFoundError(f"there is no preset {name!r}: choose {', '.join(known)}, or give a TOML file")
+
+
+def direction_of(start: Path | None) -> list[str]:
+    """A model's languages, as assignments to a recipe that fine-tunes it."""
+    if start is None:
+        return []
+    from prosector.decoding.folder import read_config
+
+    config = read_config(start)
+    return [
+        f"data.source={config.source}",
+        f"data.target={config.target}",
+        f"data.source_eos={json.dumps(config.source_eos)}",
+    ]
+
+
+def corpora(data: Sequence[str], dev: Sequence[str], columns: str, source: str) -> list[str]:
+    """Files of the command line as assignments to a recipe; with --data, the recipe's own files are all left out."""
+    names = json.dumps([name.strip() for name in columns.split(",")])
+
+    def assignment(key: str, files: Sequence[str]) -> str:
+        tables = (f"{{path = {json.dumps(corpus(file, source), ensure_ascii=False)}, columns = {names}}}" for file in files)
+        return f"{key} = [{', '.join(tables)}]"
+
+    return [assignment("data.train", data)] * bool(data) + [assignment("data.dev", dev)] * bool(data or dev)
+
+
+def corpus(text: str, source: str) -> str | list[str]:
+    """One --data: a table, or the source's file and the target's; by their whole paths, for resuming from anywhere.
+
+    Raises:
+        ValueError: more than two files.
+    """
+    if Path(text).is_file() or "," not in text:
+        return str(Path(text).expanduser().absolute())
+    files = [Path(part).expanduser().absolute() for part in text.split(",")]
+    if len(files) > 2:
+        raise ValueError(f"--data {text}: two files side by side are SOURCE,TARGET; for another corpus give --data again")
+    if f".{source}" in files[1].suffixes and f".{source}" not in files[0].suffixes:
+        files.reverse()
+    return [str(file) for file in files]
+
+
+def check_same(out: Path, config: RunConfig, given: Sequence[str]) -> None:
+    """A run is not resumed with other values than it was begun with.
+
+    Raises:
+        ValueError: it is, and the keys are named; or there is no run.
+    """
+    from prosector.training.run import config_of
+
+    begun = config_of(out)
+    keys = [assignment.partition("=")[0].strip() for assignment in given]
+    other = [key for key in keys if value_at(begun, key) != value_at(config, key)]
+    if other:
+        raise ValueError(f"{out} was begun with another {' and another '.join(other)}; to go on with it, leave that out")
+
+
+def value_at(config: object, key: str) -> object:
+    """What a config holds at a key such as training.steps."""
+    for name in key.split("."):
+        config = config.get(name) if isinstance(config, dict) else getattr(config, name, None)
+    return config
+
+
+def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
+    """Where the model is, how good, and what to do with it."""
+    from prosector.decoding.folder import read_config
+
+    text = {"zh": "我喜欢深度学习。", "en": "'How are you?'"}[read_config(out).source]
+    options = "".join(f" --part {quoted(part)}" for part in parts)
+    print(
+        f"The model is in {out} (of its weights, the {outcome.chosen}): "
+        f"BLEU {outcome.validation.bleu:.1f}, chrF {outcome.validation.chrf:.1f} on the development sentences.\n"
+        f"Use it: prosector translate --model {quoted(out)}{options} {text}"
+    )

@@ -1,0 +1,189 @@
+"""A run is a function of its config and data: stopped and resumed, it ends with the same bits."""
+
+import hashlib
+import io
+import json
+
+
+import pytest
+import torch
+
+from prosector.config.run import RunConfig
+from prosector.decoding.folder import read_model
+from prosector.training.loop import InterruptedRunError, Loop
+from prosector.training.report import LineReporter
+from prosector.training.run import train
+from tests.training.sentences import DEV, PAIRS, TRAIN, write_table
+
+
+class Recorder(LineReporter):
+    """Remembers what it was told, and may ask for something at a step."""
+
+    def __init__(self, at=None, then=None):
+        super().__init__(stream=io.StringIO())
+        self.at, self.then, self.losses, self.validations, self.said = at, then, {}, [], []
+
+    def say(self, text):
+        self.said.append(text)
+
+    def step(self, step, loss, learning_rate, n_tokens):
+        self.losses[step] = loss
+        if step == self.at:
+            self.then()
+
+    def validated(self, step, loss, bleu, chrf, samples):
+        self.validations.append((step, loss, bleu, chrf, samples))
+
+
+@pytest.fixture
+def config(tmp_path):
+    train_file, dev_file = write_table(tmp_path / "train.tsv", TRAIN), write_table(tmp_path / "dev.tsv", DEV)
+
+    def make(**training):
+        return RunConfig.model_validate(
+            {
+                "model": {"d_model": 32, "n_heads": 2, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 1},
+                "tokenizer": {"kind": "words"},
+                "data": {
+                    "train": [{"path": str(train_file)}],
+                    "dev": [{"path": str(dev_file)}],
+                    "batch_tokens": 100,
+                },
+                "training": {
+                    "steps": 24, "warmup": 4, "save_every": 4, "validate_every": 8, "average": 3, "learning_rate": 5e-3,
+                }
+                | training,
+            }
+        )  # fmt: skip
+
+    return make
+
+
+def digest(folder):
+    return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+
+
+def test_a_small_run_learns_what_it_was_never_shown(config, tmp_path):
+    """Seven eighths of the sentences are enough to translate the last eighth."""
+    recorder = Recorder()
+    outcome = train(config(steps=160, validate_every=40), tmp_path / "out", recorder)
+    assert outcome.validation.bleu > 80
+    assert recorder.losses[160] < 0.5 * recorder.losses[1]
+    found, model, source, target = read_model(tmp_path / "out")
+    assert (found.source, found.target) == ("zh", "en")
+    src = torch.tensor([[*source.encode("我喜欢鸟。"), 3]])
+    tgt = torch.tensor([[2, *target.encode("I like the bird.")]])
+    assert model(src, tgt)[0].argmax(-1).tolist() == [*target.encode("I like the bird."), 3]
+
+
+def test_the_same_config_gives_the_same_bits_and_another_seed_others(config, tmp_path):
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        train(config(steps=6, warmup=2, seed=seed), tmp_path / name, Recorder())
+    assert digest(tmp_path / "one") == digest(tmp_path / "again") != digest(tmp_path / "other")
+
+
+@pytest.mark.parametrize("stop_at", [3, 8, 17, 23])
+def test_stopped_and_resumed_it_ends_with_the_same_bits(config, tmp_path, stop_at):
+    train(config(), tmp_path / "whole", Recorder())
+
+    def ask():
+        loops[0].asked_to_stop = True
+
+    loops = []
+    with pytest.MonkeyPatch.context() as patch:
+        original = Loop.run
+        patch.setattr(Loop, "run", lambda self: (loops.append(self), original(self)))
+        with pytest.raises(InterruptedRunError):
+            train(config(), tmp_path / "parts", Recorder(at=stop_at, then=ask))
+    resumed = Recorder()
+    train(config(), tmp_path / "parts", resumed, resume=True)
+    assert min(resumed.losses) == stop_at + 1
+    assert digest(tmp_path / "whole") == digest(tmp_path / "parts")
+    logs = [
+        [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in log.read_text().splitlines()]
+        for log in sorted(tmp_path.glob("*/training/log.jsonl"))
+    ]
+    assert logs[0] == logs[1]
+
+
+def test_killed_between_checkpoints_it_goes_back_to_the_last_one(config, tmp_path):
+    """Whatever was done and logged after the checkpoint is done again, and stands in the log once."""
+
+    class Killed(BaseException):
+        pass
+
+    def kill():
+        raise Killed
+
+    train(config(), tmp_path / "whole", Recorder())
+    with pytest.raises(Killed):
+        train(config(), tmp_path / "parts", Recorder(at=15, then=kill))
+    resumed = Recorder()
+    train(config(), tmp_path / "parts", resumed, resume=True)
+    assert min(resumed.losses) == 13
+    assert digest(tmp_path / "whole") == digest(tmp_path / "parts")
+    steps = [json.loads(line)["step"] for line in (tmp_path / "parts/training/log.jsonl").read_text().splitlines()]
+    assert steps == sorted(steps)
+    assert steps.count(10) == 1
+
+
+def test_accumulated_batches_are_one_large_batch(config, tmp_path):
+    """Four batches whose gradients are added equal one of all their sentences (dropout off)."""
+    base = config(steps=1, warmup=0, validate_every=4, average=1)
+    base = base.model_copy(update={"model": type(base.model)(**base.model.model_dump() | {"dropout": 0.0})})
+    small, large = base.data.model_dump(), base.data.model_dump() | {"batch_tokens": 100_000}
+    losses = []
+    for name, data, accumulate in (("four", small, 4), ("one", large, 1)):
+        run = RunConfig.model_validate(
+            base.model_dump() | {"data": data, "training": base.training.model_dump() | {"accumulate": accumulate}}
+        )
+        recorder = Recorder()
+        train(run, tmp_path / name, recorder)
+        losses.append(recorder.losses[1])
+    four = len(TRAIN) / (100 // 8)  # the toy's sentences have 7 or 8 tokens: nearly all of the corpus is in four batches
+    assert four >= 4
+    assert losses[0] == pytest.approx(losses[1], rel=0.02)
+
+
+def test_patience_ends_a_run_that_gets_no_better(config, tmp_path):
+    outcome = train(config(learning_rate=1e-9, steps=200, patience=2), tmp_path / "out", Recorder())
+    assert outcome.step == 24  # the first validation is the best so far, two more are not better
+
+
+def test_fine_tuning_begins_where_the_model_ended(config, tmp_path):
+    train(config(steps=120, validate_every=120), tmp_path / "first", Recorder())
+    tuned, fresh = Recorder(), Recorder()
+    train(config(steps=8, warmup=2), tmp_path / "tuned", tuned, start_from=tmp_path / "first")
+    train(config(steps=8, warmup=2), tmp_path / "fresh", fresh)
+    assert tuned.losses[1] < 0.6 * fresh.losses[1]
+
+
+def test_fine_tuning_the_other_way_is_refused(config, tmp_path):
+    train(config(steps=2, warmup=1), tmp_path / "first", Recorder())
+    turned = config().model_dump() | {"data": config().data.model_dump() | {"source": "en", "target": "zh"}}
+    with pytest.raises(ValueError, match="translates zh to en, this run en to zh"):
+        train(RunConfig.model_validate(turned), tmp_path / "second", Recorder(), start_from=tmp_path / "first")
+
+
+def test_nothing_is_overwritten_and_nothing_resumed_that_is_not_there(config, tmp_path):
+    with pytest.raises(ValueError, match="holds no run to resume"):
+        train(config(), tmp_path / "out", Recorder(), resume=True)
+    train(config(steps=2, warmup=1), tmp_path / "out", Recorder())
+    with pytest.raises(ValueError, match="already holds a model or a run"):
+        train(config(), tmp_path / "out", Recorder())
+
+
+def test_other_data_are_noticed_on_resuming(config, tmp_path):
+    made = config(steps=8)
+    train(made, tmp_path / "out", Recorder())
+    write_table(tmp_path / "train.tsv", PAIRS[:40])
+    with pytest.raises(ValueError, match="the data are not those"):
+        train(made, tmp_path / "out", Recorder(), resume=True)
+
+
+def test_without_development_files_the_first_pairs_are_held_out(config, tmp_path):
+    made = config(steps=2, warmup=1)
+    made = made.model_copy(update={"data": made.data.model_copy(update={"dev": ()})})
+    recorder = Recorder()
+    train(made, tmp_path / "out", recorder)
+    assert any("51 pairs to train on" in text and "5 to choose on" in text for text in recorder.said)
