@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
+from hypothesis import settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -17,6 +18,9 @@ from prosector.models.transformer import Transformer
 from prosector.positions import Position
 
 Module = TypeVar("Module", bound=nn.Module)
+
+# For laws whose single example takes long: a third of the examples of the others.
+fewer = settings(max_examples=settings.default.max_examples // 3)
 
 # --- positions ---------------------------------------------------------------------------------------------------
 
@@ -146,9 +150,7 @@ def single_masks(draw, B: int, H: int, Lq: int, Lk: int) -> MaskAndRule:
         return MaskAndRule(Mask.prefix(n), lambda b, h, i, j, p, q: q < n or q <= p, f"prefix({n})")
     if kind == "prefixes":
         ns = draw(st.lists(st.integers(0, 4), min_size=B, max_size=B))
-        return MaskAndRule(
-            Mask.prefix(torch.tensor(ns)), lambda b, h, i, j, p, q: q < ns[b] or q <= p, f"prefix({ns})"
-        )
+        return MaskAndRule(Mask.prefix(torch.tensor(ns)), lambda b, h, i, j, p, q: q < ns[b] or q <= p, f"prefix({ns})")
     if kind == "padding":
         lengths = draw(st.lists(st.integers(0, Lk), min_size=B, max_size=B))
         return MaskAndRule(
@@ -210,3 +212,16 @@ def watching(watch: Watch) -> Iterator[Watch]:
         yield watch
     finally:
         tap.observer.reset(token)
+
+
+# --- torch.nn's weights ------------------------------------------------------------------------------------------
+
+
+def copy_attention(ours: nn.Module, theirs: nn.MultiheadAttention) -> None:
+    """Give ours the weights of torch.nn's, whose three projections lie in one matrix."""
+    weights = {"output.weight": theirs.out_proj.weight}
+    for part, name in enumerate(("query", "key", "value")):
+        weights[f"{name}.weight"] = theirs.in_proj_weight.chunk(3)[part]
+        if theirs.in_proj_bias is not None:
+            weights |= {f"{name}.bias": theirs.in_proj_bias.chunk(3)[part], "output.bias": theirs.out_proj.bias}
+    ours.load_state_dict(weights)

@@ -1,1 +1,37 @@
-"""Prosector: the Transformer taken apart, put together again, trained, and looked into."""
+"""Prosector: the Transformer taken apart, put together again, trained, and looked into.
+
+    import prosector
+
+    translator = prosector.load("zh-en")
+    translator.translate(["我喜欢深度学习。"])
+
+Importing this loads nothing heavy; PyTorch comes with the first model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prosector.decoding.translator import Translator
+
+__version__ = "0.1.0"
+
+__all__ = ["__version__", "load"]
+
+
+def load(model: str | Path) -> Translator:
+    """A translator: an installed model by its name, such as `zh-en` or `en-zh`, or the model in a folder.
+
+    Its `translate` takes a text or several, and by name the fields of `prosector.config.decoding.DecodingConfig`:
+    `translate(texts, beam=8)`; `hypotheses(texts, n_best=4)` gives several translations with their scores.
+
+    Raises:
+        FileNotFoundError: there is no such model; the installed ones are named.
+        ValueError: the model's files are damaged, or do not fit each other.
+    """
+    from prosector.decoding.translator import load
+
+    return load(model)

@@ -22,9 +22,7 @@ def by_loops(query, key, value, may_look):
             if may_look[i][j]:
                 raised[j] = math.exp(sum(a * b for a, b in zip(q, k, strict=True)) / math.sqrt(len(q)))
         total = sum(raised.values())
-        mixed.append(
-            [sum(raised[j] / total * value[j, c].item() for j in raised) for c in range(value.shape[1])]
-        )
+        mixed.append([sum(raised[j] / total * value[j, c].item() for j in raised) for c in range(value.shape[1])])
     return torch.tensor(mixed, dtype=value.dtype)
 
 
@@ -41,7 +39,8 @@ def test_attention_is_what_loops_compute(n_queries, n_keys, d_k, d_v, seed):
 @given(small, small, small, small, st.booleans(), st.integers(0, 99))
 def test_attention_is_pytorchs_where_no_row_is_empty(n_queries, n_keys, d_k, d_v, masked, seed):
     torch.manual_seed(seed)
-    query, key, value = torch.randn(2, 3, n_queries, d_k), torch.randn(2, 3, n_keys, d_k), torch.randn(2, 3, n_keys, d_v)
+    query, key = torch.randn(2, 3, n_queries, d_k), torch.randn(2, 3, n_keys, d_k)
+    value = torch.randn(2, 3, n_keys, d_v)
     may_look = None
     if masked:
         may_look = torch.rand(2, 1, n_queries, n_keys) < 0.6

@@ -6,12 +6,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import Everywhere, MaskAndRule, masks
 from torch import Tensor
 from torch.nn.attention import flex_attention
 
 from prosector.attention import KERNELS, Mask, Scope, functional
 from prosector.positions import AlibiPosition, Position, RotaryPosition, T5Position, YarnPosition
-from tests.helpers import Everywhere, MaskAndRule, masks
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
 WITH_GRADIENTS = ["sdpa", "written-out"]  # FlexAttention has no gradients on a CPU
@@ -23,21 +23,11 @@ dtypes = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 POSITIONS = {
     "none": lambda heads, d, bidirectional: Position(),
     "alibi": lambda heads, d, bidirectional: AlibiPosition(heads),
-    "t5": lambda heads, d, bidirectional: T5Position(
-        heads, bidirectional=bidirectional, num_buckets=8, max_distance=9
-    ),
+    "t5": lambda heads, d, bidirectional: T5Position(heads, bidirectional=bidirectional, num_buckets=8, max_distance=9),
     "rope": lambda heads, d, bidirectional: RotaryPosition(d),
     "yarn": lambda heads, d, bidirectional: YarnPosition(d, factor=2.0, original_max_positions=4),
     "a user's own": lambda heads, d, bidirectional: Everywhere(d * heads, heads, d, bidirectional),
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _flex_untraced():
-    """FlexAttention without the half second that it takes to trace each new shape; the arithmetic is the same."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
-        yield
 
 
 @dataclass
@@ -80,7 +70,7 @@ def arithmetic(query, key, value, scope, scale):
 
 
 @st.composite
-def problems(draw, position=st.sampled_from(sorted(POSITIONS))):
+def problems(draw, positions=tuple(POSITIONS)):
     B, Hkv, group, Lq, Lk = (draw(st.integers(1, most)) for most in (3, 2, 3, 5, 6))
     d_k, d_v = draw(st.sampled_from([2, 4, 6])), draw(st.integers(1, 5))
     H = Hkv * group
@@ -97,7 +87,7 @@ def problems(draw, position=st.sampled_from(sorted(POSITIONS))):
         key=torch.randn(B, Hkv, Lk, d_k),
         value=torch.randn(B, Hkv, Lk, d_v),
         mask=draw(st.none() | masks(B, H, Lq, Lk)),
-        position=POSITIONS[draw(position)](H, d_k, draw(st.booleans())),
+        position=POSITIONS[draw(st.sampled_from(positions))](H, d_k, draw(st.booleans())),
         query_positions=query_positions,
         key_positions=key_positions,
         scale=draw(st.sampled_from([None, 1.0, 0.3])),
@@ -155,13 +145,13 @@ def test_a_kernel_without_gradients_says_so():
         KERNELS["flex"](q, q, q, Scope(torch.arange(2), torch.arange(2)), None)
 
 
-# --- rows that may look at nothing --------------------------------------------------------------------------------------
+# --- rows that may look at nothing -----------------------------------------------------------------------------------
 
 
 @st.composite
 def problems_with_empty_rows(draw):
     """A problem in which some queries, in some heads, may look at nothing; a bias of positions or none."""
-    problem = draw(problems(st.sampled_from(["none", "alibi", "t5", "rope"])))
+    problem = draw(problems(("none", "alibi", "t5", "rope")))
     B, H, Lq, _ = problem.query.shape
     Lk = problem.key.shape[2]
     some = torch.rand(B, H, Lq) < draw(st.sampled_from([0.0, 0.5]))
@@ -190,7 +180,7 @@ def test_for_every_empty_row_gradients_are_finite_and_its_own_are_zero(kernel, c
     assert not query_gradient[empty].any()
 
 
-# --- minus infinity against a large number --------------------------------------------------------------------------------
+# --- minus infinity against a large number ---------------------------------------------------------------------------
 
 
 def with_a_large_number(query, key, value, scope, scale):
@@ -214,11 +204,13 @@ def test_minus_a_billion_is_minus_infinity_but_for_empty_rows(kernel, data):
     torch.testing.assert_close(torch.where(some, 0.0, theirs), torch.where(some, 0.0, mean), rtol=0, atol=1e-5)
 
 
-# --- a mask for another batch ---------------------------------------------------------------------------------------------
+# --- a mask for another batch ----------------------------------------------------------------------------------------
 
 
 @kernels
-@pytest.mark.parametrize("table, message", [((3, 1), "a mask for 3 rows meets 2"), ((1, 4), "a mask for 4 heads meets 2")])
+@pytest.mark.parametrize(
+    "table, message", [((3, 1), "a mask for 3 rows meets 2"), ((1, 4), "a mask for 4 heads meets 2")]
+)
 def test_for_every_kernel_a_mask_of_another_size_is_an_error_that_names_both(kernel, table, message):
     scope = Scope(torch.arange(4), torch.arange(4), Mask.dense(torch.ones(*table, 4, 4, dtype=torch.bool)))
     q = torch.randn(2, 2, 4, 2)

@@ -4,10 +4,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import masks
 
 from prosector.attention import Mask
 from prosector.attention.masks import Pairs
-from tests.helpers import masks
 
 sizes = st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 5), st.integers(1, 6))
 
@@ -105,7 +105,7 @@ def test_rows_with_padding_on_the_left_have_positions_of_their_own():
     ]
 
 
-# --- torch.nn's convention, the other way around --------------------------------------------------------------------
+# --- torch.nn's convention, the other way around ---------------------------------------------------------------------
 
 
 @given(sizes, st.integers(0, 99))
@@ -137,7 +137,7 @@ def test_torch_nns_float_mask_may_not_be_a_bias():
         Mask.from_torch_nn(torch.tensor([[0.0, -1.0]]))
 
 
-# --- what does not fit ------------------------------------------------------------------------------------------------
+# --- what does not fit -----------------------------------------------------------------------------------------------
 
 YES = torch.ones(9, 9, 9, 9, dtype=torch.bool)
 

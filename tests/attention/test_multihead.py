@@ -4,10 +4,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import copy_attention, stirred
 from torch.nn import functional as F
 
 from prosector.attention import KERNELS, Mask, MultiHeadAttention, Scope, functional
-from tests.helpers import stirred
 
 kernels = pytest.mark.parametrize("kernel", KERNELS)
 
@@ -60,18 +60,13 @@ def test_for_all_sizes_h_separate_heads_concatenated_are_the_fused_multi_head(at
     torch.testing.assert_close(attention(x, source, scope), by_hand, rtol=0, atol=1e-10)
 
 
-# --- against torch.nn ----------------------------------------------------------------------------------------------------
+# --- against torch.nn ------------------------------------------------------------------------------------------------
 
 
 def like(theirs):
     """Ours with the weights of a torch.nn.MultiheadAttention, whose three projections lie in one matrix."""
     ours = MultiHeadAttention(theirs.embed_dim, theirs.num_heads, bias=theirs.in_proj_bias is not None).double()
-    weights = {f"{name}.weight": part for name, part in zip(("query", "key", "value"), theirs.in_proj_weight.chunk(3))}
-    weights["output.weight"] = theirs.out_proj.weight
-    if theirs.in_proj_bias is not None:
-        biases = zip(("query", "key", "value"), theirs.in_proj_bias.chunk(3))
-        weights |= {f"{name}.bias": part for name, part in biases} | {"output.bias": theirs.out_proj.bias}
-    ours.load_state_dict(weights)
+    copy_attention(ours, theirs)
     return ours
 
 
@@ -114,7 +109,7 @@ def test_it_equals_the_functional_form_and_has_its_gradients():
     torch.testing.assert_close(ours.output.bias.grad, theirs.out_proj.bias.grad, rtol=0, atol=1e-10)
 
 
-# --- what is laid out how ----------------------------------------------------------------------------------------------
+# --- what is laid out how --------------------------------------------------------------------------------------------
 
 
 def test_projections_have_the_sizes_that_were_asked_for():
@@ -126,7 +121,8 @@ def test_projections_have_the_sizes_that_were_asked_for():
         "value.weight": [10, 10],
         "output.weight": [10, 30],
     }
-    assert MultiHeadAttention(8, 2, output=False)(torch.ones(1, 3, 8), torch.ones(1, 3, 8), everything(3, 3)).shape[-1] == 8
+    x = torch.ones(1, 3, 10)
+    assert MultiHeadAttention(10, 6, d_head=3, d_value=5, output=False)(x, x, everything(3, 3)).shape == (1, 3, 30)
 
 
 def test_key_heads_as_many_as_query_heads_are_plain_multi_head():
@@ -154,7 +150,7 @@ def test_sizes_that_do_not_fit_are_named(arguments, message):
         MultiHeadAttention(**arguments)
 
 
-# --- empty rows, from end to end --------------------------------------------------------------------------------------------
+# --- empty rows, from end to end -------------------------------------------------------------------------------------
 
 
 @kernels

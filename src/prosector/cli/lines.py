@@ -8,33 +8,38 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, TextIO, TypeVar
 
-CHUNK = 256  # lines that are translated together
+Line = TypeVar("Line", str, bytes)
+
+FIRST_CHUNK, CHUNK = 16, 128  # lines that are translated together; few at first, so that something is seen soon
 PATIENCE = 0.05  # seconds to wait for more lines of a pipe before going on with those that are there
 
 
-def chunks(lines: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
-    """Lines, so many at a time."""
-    chunk: list[str] = []
-    for line in lines:
-        chunk.append(line)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
+def sizes() -> Iterator[int]:
+    """How many lines each chunk has."""
+    return chain([FIRST_CHUNK], repeat(CHUNK))
+
+
+def chunks(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Lines, some at a time."""
+    source = iter(lines)
+    for size in sizes():
+        if not (chunk := list(islice(source, size))):
+            return
         yield chunk
 
 
-def standard_input(size: int = CHUNK) -> Iterator[list[str]]:
+def standard_input() -> Iterator[list[str]]:
     """The lines of stdin: a full chunk where they come fast, what is there where they come slowly.
 
     Raises:
         ValueError: a line is not UTF-8.
     """
     number = 0
-    for raw in raw_lines(sys.stdin.buffer, size):
+    for raw in raw_lines(sys.stdin.buffer):
         chunk = []
         for line in raw:
             number += 1
@@ -52,20 +57,19 @@ def decoded(line: bytes, number: int) -> str:
         ) from error
 
 
-def raw_lines(file: BinaryIO, size: int) -> Iterator[list[bytes]]:
-    """Lines as they arrive, at most `size` at a time."""
+def raw_lines(file: BinaryIO) -> Iterator[list[bytes]]:
+    """Lines as they arrive, at most a chunk's number at a time."""
     try:
         descriptor = file.fileno()
         select.select([descriptor], [], [], 0)
     except (OSError, ValueError):  # no file of the system's: all is there
-        lines = list(file)
-        yield from (lines[start : start + size] for start in range(0, len(lines), size))
+        yield from chunks(file)
         return
 
     waiting: list[bytes] = []
     rest = b""
     open_end = True
-    while open_end or waiting:
+    for size in sizes():
         # Wait for the first line as long as it takes, for the others only a moment.
         while open_end and len(waiting) < size:
             ready, _, _ = select.select([descriptor], [], [], PATIENCE if waiting else None)
@@ -77,9 +81,10 @@ def raw_lines(file: BinaryIO, size: int) -> Iterator[list[bytes]]:
             if not block:
                 open_end = False
                 waiting += [rest] if rest else []
-        if waiting:
-            yield waiting[:size]
-            waiting = waiting[size:]
+        if not waiting:
+            return
+        yield waiting[:size]
+        waiting = waiting[size:]
 
 
 @contextmanager
@@ -104,7 +109,11 @@ def whole_file(path: Path) -> Iterator[TextIO]:
         raise PermissionError(f"{path} may not be written")
     beside = place.with_name(f".{place.name}.{os.getpid()}.new")
     try:
-        with beside.open("x", encoding="utf-8", newline="\n") as file:
+        try:
+            file = beside.open("x", encoding="utf-8", newline="\n")
+        except PermissionError as error:
+            raise PermissionError(f"{path} may not be written: no file can be made in {place.parent}") from error
+        with file:
             yield file
         if place.exists():
             shutil.copymode(place, beside)

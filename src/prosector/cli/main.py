@@ -13,13 +13,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from prosector.cli import demo, evaluate, models, train, translate
 from prosector.cli.console import no_color, prepare_streams, silence_stdout
-from prosector.cli.demo import demo
-from prosector.cli.evaluate import evaluate
-from prosector.cli.mistakes import Fault, PipeClosed, Stopped, explained
-from prosector.cli.models import models
-from prosector.cli.train import train
-from prosector.cli.translate import translate
+from prosector.cli.mistakes import PipeClosed, Stopped, explained
 
 EXAMPLES = """\b
 Examples:
@@ -59,9 +55,15 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-VERBS = (translate, train, evaluate, models, demo)
-for verb in VERBS:
-    app.command()(verb)
+VERBS = {
+    "translate": (translate.translate, translate.HELP),
+    "train": (train.train, train.HELP),
+    "evaluate": (evaluate.evaluate, evaluate.HELP),
+    "models": (models.models, models.HELP),
+    "demo": (demo.demo, demo.HELP),
+}
+for verb, (function, text) in VERBS.items():
+    app.command(verb, help=text)(function)
 
 
 @app.callback(invoke_without_command=True)
@@ -81,7 +83,7 @@ def root(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, and return its exit code; whatever goes wrong is one line on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    name = next((f"prosector {word}" for word in given if word in {verb.__name__ for verb in VERBS}), "prosector")
+    name = next((f"prosector {word}" for word in given if word in VERBS), "prosector")
     try:
         with no_color(given) as kept:
             code = typer.main.get_command(app).main(kept, prog_name="prosector", standalone_mode=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -29,4 +31,58 @@ KINDS = {
     "attention-unet": "the same with a gate on every skip connection",
 }
 
+LANGUAGES = {"zh": "Chinese", "en": "English"}
+
 Kinds = Annotated[bool, typer.Option("--kinds", help="List the kinds of model, and which of them this version has.")]
+
+
+def models(kinds: Kinds = False) -> None:
+    if kinds:
+        print(table_of_kinds())
+        return
+    from prosector.decoding.installed import installed_models
+
+    installed = installed_models()
+    if not installed:
+        print("no models are installed; give commands the folder of a model that you trained")
+    for name, folder in installed.items():
+        print(described(name, folder))
+
+
+def table_of_kinds() -> str:
+    """Every kind of model, and whether this version has it."""
+    from typing import get_args
+
+    from prosector.decoding.folder import FolderConfig
+
+    there = get_args(FolderConfig.model_fields["kind"].annotation)
+    rows = (f"{kind:<17}{'yes' if kind in there else 'not in this version':<21}{what}" for kind, what in KINDS.items())
+    return "\n".join(rows)
+
+
+def described(name: str, folder: Path) -> str:
+    """A model in two or three lines."""
+    from safetensors import safe_open
+
+    from prosector.decoding.folder import read_config
+
+    config = read_config(folder)
+    with safe_open(folder / "model.safetensors", framework="numpy") as weights:
+        n_weights = sum(math.prod(weights.get_slice(key).get_shape()) for key in weights.keys())  # noqa: SIM118
+    size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    lines = [
+        f"{name:<10}{LANGUAGES[config.source]} to {LANGUAGES[config.target]}, {config.kind}, "
+        f"{n_weights:,} weights, {size / 2**20:.1f} MiB",
+        f"{'':<10}{folder}",
+    ]
+    if figures := figures_in(folder / "README.md"):
+        lines.insert(1, f"{'':<10}{figures}")
+    return "\n".join(lines)
+
+
+def figures_in(readme: Path) -> str:
+    """BLEU and chrF of the weights that were kept, from the table in a model's README; nothing if it has none."""
+    if not readme.is_file():
+        return ""
+    row = re.search(r"^\|[^|]*\(kept\) *\|[^|]*\| *([\d.]+) *\| *([\d.]+) *\|", readme.read_text("utf-8"), re.MULTILINE)
+    return f"BLEU {row[1]}, chrF {row[2]} on its development sentences, greedy" if row else ""

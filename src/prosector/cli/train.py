@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prosector.cli.console import quoted
+from prosector.cli.corpora import corpus
 from prosector.cli.mistakes import Stopped
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ Examples:
   prosector train recipe.toml --part my_position.py
 """
 
-Recipe = Annotated[str | None, typer.Argument(metavar="[RECIPE]", help="A preset's name, or a TOML file.")]
+Recipe = Annotated[str | None, typer.Argument(metavar="RECIPE", help="A preset's name, or a TOML file.")]
 Data = Annotated[list[str] | None, typer.Option("--data", metavar="FILE", help="Pairs to train on, not the recipe's.")]
 Dev = Annotated[list[str] | None, typer.Option("--dev", metavar="FILE", help="Pairs to choose on.")]
 Columns = Annotated[str, typer.Option(metavar="NAMES", help="What the columns of --data and --dev hold.")]
@@ -75,7 +76,7 @@ def train(
         out = Path("runs", Path(recipe).stem)
 
     from prosector.config.run import RunConfig, read_run
-    from prosector.decoding.translator import find_model
+    from prosector.decoding.installed import find_model
     from prosector.positions import load_parts
     from prosector.training import run
     from prosector.training.loop import Interrupted
@@ -87,8 +88,9 @@ def train(
     if recipe is not None:
         path = find_recipe(recipe)
         direction = direction_of(start)
-        language = read_run(path, [*direction, *(settings or ())]).data.source
-        given = [*corpora(data or (), dev or (), columns, language), *(settings or ())]
+        languages = read_run(path, [*direction, *(settings or ())]).data
+        files = assigned(data or (), dev or (), columns, (languages.source, languages.target))
+        given = [*files, *(settings or ())]
         config = read_run(path, [*direction, *given])
         if resume:
             check_same(out, config, given)
@@ -149,31 +151,16 @@ def direction_of(start: Path | None) -> list[str]:
     ]
 
 
-def corpora(data: Sequence[str], dev: Sequence[str], columns: str, source: str) -> list[str]:
+def assigned(data: Sequence[str], dev: Sequence[str], columns: str, languages: tuple[str, str]) -> list[str]:
     """Files of the command line as assignments to a recipe; with --data, the recipe's own files are all left out."""
-    names = json.dumps([name.strip() for name in columns.split(",")])
 
     def assignment(key: str, files: Sequence[str]) -> str:
-        tables = (f"{{path = {json.dumps(corpus(file, source), ensure_ascii=False)}, columns = {names}}}" for file in files)
-        return f"{key} = [{', '.join(tables)}]"
+        # JSON's strings and lists are TOML's too.
+        tables = (corpus(file, columns, languages).model_dump(mode="json") for file in files)
+        written = (", ".join(f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in table.items()) for table in tables)
+        return f"{key} = [{', '.join(f'{{{table}}}' for table in written)}]"
 
     return [assignment("data.train", data)] * bool(data) + [assignment("data.dev", dev)] * bool(data or dev)
-
-
-def corpus(text: str, source: str) -> str | list[str]:
-    """One --data: a table, or the source's file and the target's; by their whole paths, for resuming from anywhere.
-
-    Raises:
-        ValueError: more than two files.
-    """
-    if Path(text).is_file() or "," not in text:
-        return str(Path(text).expanduser().absolute())
-    files = [Path(part).expanduser().absolute() for part in text.split(",")]
-    if len(files) > 2:
-        raise ValueError(f"--data {text}: two files side by side are SOURCE,TARGET; for another corpus give --data again")
-    if f".{source}" in files[1].suffixes and f".{source}" not in files[0].suffixes:
-        files.reverse()
-    return [str(file) for file in files]
 
 
 def check_same(out: Path, config: RunConfig, given: Sequence[str]) -> None:

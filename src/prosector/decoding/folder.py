@@ -22,6 +22,7 @@ from prosector.config.base import Config
 from prosector.config.data import Language
 from prosector.config.run import explain
 from prosector.config.transformer import TransformerConfig
+from prosector.models.transformer import Transformer
 from prosector.models.weights import load_weights, save_weights
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers
 
@@ -61,7 +62,7 @@ def read_config(folder: Path) -> FolderConfig:
         raise ValueError(f"{path}: not JSON ({error})") from error
 
 
-def read_model(folder: Path) -> tuple[FolderConfig, nn.Module, Tokenizer, Tokenizer]:
+def read_model(folder: Path) -> tuple[FolderConfig, Transformer, Tokenizer, Tokenizer]:
     """The config, the model in float32 and in evaluation, and the source's and target's tokenizer.
 
     Raises:

@@ -24,8 +24,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from prosector.text import Tokenizer
+from prosector.text.chinese import HAN
 
 WORDS_IN_A_ROW, SIGNS_IN_A_ROW = 2, 12
+_WORDS = re.compile(rf"[{HAN}]|[^\W\d_{HAN}]+")  # as Chinese is not cut into words, its characters stand for them
 
 
 class Allowed(NamedTuple):
@@ -69,25 +71,24 @@ def wordiness(piece: str) -> int:
 
 
 def allowed_by(source: str) -> Allowed:
-    """What a source's own repetitions allow: of its letters without the signs between, and of its signs."""
-    letters = "".join(filter(str.isalpha, source)).casefold()
-    signs = "".join(character for character in source if not character.isalpha() and not character.isspace())
-    return Allowed(max(times_in_a_row(letters), WORDS_IN_A_ROW), max(times_in_a_row(signs), SIGNS_IN_A_ROW))
+    """What a source's own repetitions allow: of its words, of the letters in one of them, and of its signs."""
+    words = _WORDS.findall(source.casefold())
+    signs = [character for character in source if not character.isalpha() and not character.isspace()]
+    return Allowed(
+        words=max(WORDS_IN_A_ROW, times_in_a_row(words), *map(times_in_a_row, words)),
+        signs=max(SIGNS_IN_A_ROW, times_in_a_row(signs)),
+    )
 
 
-def times_in_a_row(text: str) -> int:
-    """The largest number of times that something stands in a row; a copy that has begun counts.
-
-    哈哈哈 3, nonono 3, nonon 3, banana 3 (an an a), word 1.
-    """
-    most = min(len(text), 1)
-    for n in range(1, len(text)):
-        if (len(text) - 1) // n + 1 <= most:
+def times_in_a_row(parts: Sequence[str]) -> int:
+    """The largest number of whole copies of something that stand in a row: hahaha 3, banana 2, word 1."""
+    most = min(len(parts), 1)
+    for n in range(1, len(parts)):
+        if len(parts) // n <= most:
             break  # there is no room for more copies of so long a phrase
-        equal = groupby(one == other for one, other in zip(text, text[n:], strict=False))
+        equal = groupby(one == other for one, other in zip(parts, parts[n:], strict=False))
         longest = max((sum(1 for _ in run) for same, run in equal if same), default=0)
-        if longest:
-            most = max(most, -(-(longest + n) // n))
+        most = max(most, (longest + n) // n)
     return most
 
 

@@ -79,5 +79,7 @@ def one_for_each(max_length: int | Sequence[int], n_sources: int) -> list[int]:
     """
     longest = [max_length] * n_sources if isinstance(max_length, int) else list(max_length)
     if len(longest) != n_sources:
-        raise ValueError(f"max_length has {len(longest)} numbers for {n_sources} sources; give one for each, or one for all")
+        raise ValueError(
+            f"max_length has {len(longest)} numbers for {n_sources} sources; give one for each, or one for all"
+        )
     return longest

@@ -1,0 +1,97 @@
+"""`prosector evaluate`: how good a translator is on sentence pairs, in figures that others can compare with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prosector.cli.console import say
+from prosector.cli.corpora import corpus
+from prosector.cli.lines import whole_file
+
+if TYPE_CHECKING:
+    from prosector.evaluation.evaluate import Evaluation
+
+HELP = """Translate sentence pairs and compare: BLEU and chrF with sacrebleu's signatures, loss, perplexity, speed.
+
+DATA is a table, English and Chinese with a tab between (other columns: --columns zh,en), or two files side by
+side, SOURCE,TARGET. .gz and .xz are unpacked.
+
+\b
+Examples:
+  prosector evaluate --model zh-en --data pairs.tsv
+  prosector evaluate --model runs/mine --data news.zh,news.en --beam 1 --limit 200
+  prosector evaluate --model en-zh --data pairs.tsv --json scores.json --output translations.tsv
+"""
+
+Model = Annotated[str, typer.Option("--model", metavar="NAME|DIR", help="An installed model, or a folder.")]
+Data = Annotated[str, typer.Option("--data", metavar="FILE", help="The sentence pairs.")]
+Columns = Annotated[str, typer.Option(metavar="NAMES", help="What the columns of --data hold.")]
+Beam = Annotated[int | None, typer.Option(metavar="N", help="Hypotheses followed at once; 1 is greedy. [default: 4]")]
+Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N pairs.")]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here; - is standard output.")]
+Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write source, reference, translation (TSV).")]
+Part = Annotated[list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with the model's Position.")]
+
+
+def evaluate(
+    model: Model,
+    data: Data,
+    columns: Columns = "en,zh",
+    beam: Beam = None,
+    limit: Limit = None,
+    json_file: Json = None,
+    output: Output = None,
+    parts: Part = None,
+) -> None:
+    from prosector.config.decoding import decoding_from
+    from prosector.data.corpus import read_pairs
+    from prosector.decoding.installed import load
+    from prosector.evaluation.evaluate import evaluate as judged
+    from prosector.positions import load_parts
+
+    for part in parts or ():
+        load_parts(part)
+    decoding = decoding_from(None, {"beam": beam})
+    translator = load(model)
+    languages = translator.config.source, translator.config.target
+    pairs = read_pairs(corpus(data, columns, languages), *languages)[:limit]
+    say(f"translating {len(pairs):,} sentences")
+    result = judged(translator, pairs, decoding)
+
+    figures = {
+        "model": model,
+        "data": data,
+        "direction": "-".join(languages),
+        "beam": decoding.size,
+        **{name: value for name, value in result._asdict().items() if name != "translations"},
+    }
+    if output:
+        with whole_file(output) as file:
+            for pair, translation in zip(pairs, result.translations, strict=True):
+                file.write("\t".join(" ".join(text.split()) for text in (*pair, translation)) + "\n")
+    if json_file:
+        text = json.dumps(figures, indent=2, ensure_ascii=False) + "\n"
+        if json_file == Path("-"):
+            print(text, end="")
+            return
+        with whole_file(json_file) as file:
+            file.write(text)
+    print(table(figures, result))
+
+
+def table(figures: dict[str, object], result: Evaluation) -> str:
+    """The figures as people read them."""
+    left_out = f" ({result.n_too_long:,} longer pairs left out)" if result.n_too_long else ""
+    rows = [
+        ("model", f"{figures['model']}, {figures['direction']}, beam {figures['beam']}"),
+        ("data", f"{figures['data']}, {result.n_pairs:,} pairs"),
+        ("BLEU", f"{result.bleu:.2f}   {result.bleu_signature}"),
+        ("chrF", f"{result.chrf:.2f}   {result.chrf_signature}"),
+        ("loss", f"{result.loss:.3f} nats a token, perplexity {result.perplexity:.2f}{left_out}"),
+        ("speed", f"{result.tokens_per_second:,.0f} tokens/s, {result.seconds:.1f} s"),
+    ]
+    return "\n".join(f"{name:<7}{value}" for name, value in rows)

@@ -1,0 +1,221 @@
+"""A translator: text in, text out, whatever the text.
+
+Lines stay lines. A line that is longer than what the model was trained on is translated in pieces,
+which `splitting.py` cuts; all pieces of all texts are sorted by length and searched for in batches;
+and what was found goes back to its place. So nothing is dropped, and no text's translation depends
+on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Self, Unpack, overload
+
+import torch
+
+from prosector.config.decoding import DecodingConfig, DecodingFields, decoding_from
+from prosector.config.transformer import TransformerConfig
+from prosector.data.batching import cut, pad
+from prosector.decoding.candidate import Candidate, distinct, put_together
+from prosector.decoding.folder import FolderConfig, read_model
+from prosector.decoding.installed import find_model, installed_models
+from prosector.decoding.repetition import RepetitionGuard, wordiness_of
+from prosector.decoding.search import search
+from prosector.decoding.splitting import split_lines, split_to_fit
+from prosector.decoding.step import anything_goes
+from prosector.models.transformer import Transformer
+from prosector.text import Tokenizer, script_of
+from prosector.text.special import EOS
+
+__all__ = ["Candidate", "Translator", "find_model", "installed_models", "load", "translator_for"]
+
+BETWEEN_SENTENCES = {"en": " ", "zh": ""}
+
+
+@dataclass
+class Piece:
+    """Part of a text that is translated at once: its source, and what stands after it in the translation."""
+
+    text: str
+    after: str
+    candidates: list[Candidate]
+
+
+class Translator:
+    """A model with its tokenizers.
+
+    >>> translator = load("zh-en")
+    >>> translator.translate("我喜欢深度学习。")
+    >>> translator.translate(["你好。", "谢谢！"], beam=1)
+    >>> translator.hypotheses("人山人海。", beam=8, n_best=8)
+    """
+
+    def __init__(self, config: FolderConfig, model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
+        self.config, self.model, self.source, self.target = config, model.eval(), source, target
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The translator in a model's folder.
+
+        Raises:
+            FileNotFoundError: it is no model's folder, or a file is missing.
+            ValueError: a file is damaged, or the files do not fit each other.
+        """
+        return cls(*read_model(Path(folder)))
+
+    def to(self, device: torch.device | str) -> Self:
+        """Move the model to a device."""
+        self.model.to(device)
+        return self
+
+    @overload
+    def translate(  # type: ignore[overload-overlap]  # a str is a sequence of str too; the first that fits counts
+        self, texts: str, decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
+    ) -> str: ...
+    @overload
+    def translate(
+        self, texts: Sequence[str], decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
+    ) -> list[str]: ...
+    def translate(
+        self, texts: str | Sequence[str], decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
+    ) -> str | list[str]:
+        """The translation of a text, or of each of several, in order.
+
+        A blank text gives "", line breaks stay where they are, and what has neither a letter nor a digit
+        stays as it is. A long line is translated in pieces.
+
+        Args:
+            texts: one text, or several.
+            decoding: how; a beam of 4 by default.
+            **fields: fields of the config by name, such as `beam=1` or `temperature=0.8, seed=3`.
+
+        Raises:
+            ValueError: a text that UTF-8 cannot write, or an impossible field.
+            TypeError: something that is no text.
+        """
+        found = [candidates[0].text for candidates in self.hypotheses(texts, decoding, **fields)]
+        return found[0] if isinstance(texts, str) else found
+
+    def hypotheses(
+        self, texts: str | Sequence[str], decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
+    ) -> list[list[Candidate]]:
+        """The best translations of each text, the best first, all different: one or more, at most `n_best`.
+
+        Arguments and errors as for `translate`.
+        """
+        how = decoding_from(decoding, fields)
+        plans = [self.plan(text) for text in checked([texts] if isinstance(texts, str) else list(texts))]
+        self.fill([piece for plan in plans for piece in plan if not piece.candidates], how)
+        return [
+            put_together([piece.candidates for piece in plan], [piece.after for piece in plan], how.n_best)
+            for plan in plans
+        ]
+
+    def plan(self, text: str) -> list[Piece]:
+        """A text's pieces in order; one that stays as it is has its candidate already."""
+        pieces = []
+        for line, end in split_lines(text) if text.strip() else []:
+            parts = split_to_fit(" ".join(line.split()), self.fits)
+            for number, part in enumerate(parts, start=1):
+                after = BETWEEN_SENTENCES[self.config.target] if number < len(parts) else end
+                stays = not any(map(str.isalnum, part))
+                pieces.append(Piece(part.strip(), after, [Candidate(part.strip(), 0.0, True)] if stays else []))
+        return pieces
+
+    def fill(self, pieces: Sequence[Piece], decoding: DecodingConfig) -> None:
+        """Find the candidates of every piece, in batches of like length."""
+        ids = [self.ids(piece.text) for piece in pieces]
+        lengths = list(map(len, ids))
+        order = sorted(range(len(pieces)), key=lengths.__getitem__)
+        for batch in cut(lengths, order, decoding.batch_tokens // decoding.size):
+            texts = [pieces[i].text for i in batch]
+            hypotheses = search(
+                self.model,
+                pad([ids[i] for i in batch]).to(next(self.model.parameters()).device),
+                [self.longest_target(lengths[i], decoding) for i in batch],
+                texts,
+                RepetitionGuard(texts, self.wordiness) if decoding.repetition_guard else anything_goes,
+                decoding,
+            )
+            for i, found in zip(batch, hypotheses, strict=True):
+                pieces[i].candidates = distinct(
+                    Candidate(self.target.decode(one.ids).strip(), one.score, one.finished) for one in found
+                )
+
+    def ids(self, text: str) -> list[int]:
+        """What the model reads."""
+        return self.source.encode(text) + [EOS] * self.config.source_eos
+
+    def fits(self, text: str) -> bool:
+        """Whether the model was trained on texts of this length."""
+        return len(self.ids(text)) <= min(self.config.max_tokens, n_positions(self.config.model))
+
+    def longest_target(self, source_length: int, decoding: DecodingConfig) -> int:
+        """The longest translation of a source of this length, as asked for and as the positions allow."""
+        wanted = 2 * source_length + 10 if decoding.max_length is None else decoding.max_length
+        return min(wanted, n_positions(self.config.model) - 1)  # <sos> has a position too
+
+    @cached_property
+    def wordiness(self) -> list[int]:
+        """What the repetition guard knows of the target's tokens."""
+        return wordiness_of(self.target)
+
+
+def checked(texts: list[str]) -> list[str]:
+    """The texts, if all are text that can be written.
+
+    Raises:
+        TypeError: one is no text.
+        ValueError: one holds half of a surrogate pair.
+    """
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise TypeError(f"text {number} is {text!r}, a {type(text).__name__}; give str")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"text {number} holds half of a surrogate pair ({text[error.start]!r} at character {error.start + 1}), "
+                "which is no character; read the text as UTF-8"
+            ) from error
+    return texts
+
+
+def n_positions(model: TransformerConfig) -> int:
+    """How many positions a model's encoding can tell apart; most have no end."""
+    match model.position.kind:
+        case "learned":
+            return model.position.max_length  # type: ignore[union-attr]
+        case "one-hot":
+            return model.d_model
+        case "binary":
+            return 2 ** min(model.d_model, 62) - 1
+        case _:
+            return 2**62
+
+
+def load(name_or_folder: str | Path) -> Translator:
+    """An installed model by its name, or the model in a folder.
+
+    Raises:
+        FileNotFoundError: there is no such model, or one of its files is missing.
+        ValueError: a file is damaged, or the files do not fit each other.
+    """
+    return Translator.load(find_model(name_or_folder))
+
+
+def translator_for(text: str) -> Translator:
+    """The installed translator that reads the text's script: zh-en for Chinese, en-zh otherwise; loaded once.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+    """
+    return _loaded(find_model({"zh": "zh-en", "en": "en-zh"}[script_of(text)]))
+
+
+@cache
+def _loaded(folder: Path) -> Translator:
+    return Translator.load(folder)
