@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/training_speed.py [--threads 2] [--rounds 8] [--precision auto]
 
 d 256, 3 + 3 layers, feed-forward 1,024, 4 heads, 8,000 words; 128 pairs of 22 to 28 tokens; forward, backward and
-AdamW; dropout 0.1, label smoothing 0.1, tied embeddings. The two take turns; medians with the fastest and the slowest step.
-Beside it the machine's own ceiling, a float32 and a bf16 matrix product of the feed-forward network's size.
+AdamW; dropout 0.1, label smoothing 0.1, tied embeddings. They take turns; medians with the fastest and the slowest
+step. Beside it the machine's own ceiling, a float32 and a bf16 matrix product of the feed-forward network's size.
 """
 
 from __future__ import annotations

@@ -29,15 +29,23 @@ HERE = Path(__file__).parent
 CHINESE = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Source Han Sans SC", "PingFang SC", "SimHei")
 INK, PAPER, WARM, COOL, LEAF = "#22313f", "#fbfaf7", "#f6dfc1", "#d4e4f1", "#dcebd5"
 
-FLOORS = [  # from the floor up: (colour, rooms)
-    (PAPER, [("tap", "see and change\na value"), ("config", "what a part is,\nwithout PyTorch"), ("presets", "recipes"), ("pretrained", "models")]),
-    (WARM, [("attention", "scores → mask → softmax → weighted sum"), ]),
+FLOORS = [  # from the floor up: the colour, and each room's name and what is in it
+    (
+        PAPER,
+        [
+            ("tap", "see and change\na value"),
+            ("config", "what a part is,\nwithout PyTorch"),
+            ("presets", "recipes"),
+            ("pretrained", "models"),
+        ],
+    ),
+    (WARM, [("attention", "scores → mask → softmax → weighted sum")]),
     (WARM, [("positions", "binary … RoPE … your own"), ("blocks", "norms, feed-forward,\nlayers, stacks")]),
     (WARM, [("models", "the Transformer")]),
     (COOL, [("observe", "record and edit"), ("text", "tokenizers"), ("data", "corpora, batches")]),
     (COOL, [("evaluation", "BLEU, chrF"), ("decoding", "greedy, sampling, beam;\nTranslator")]),
     (LEAF, [("training", "loss, loop, checkpoints"), ("cli", "one file a command")]),
-]  # fmt: skip
+]
 
 
 def room(ax: Axes, x: float, y: float, width: float, height: float, colour: str) -> None:
@@ -86,22 +94,28 @@ def draw_sentence(name: str, text: str) -> None:
         with observe(model) as seen:
             logits = model(src, torch.tensor([[SOS, *written]]))
     best = logits[0, 0].softmax(-1).topk(3)
-    last = model.config.decoder_layers - 1
-    cross = seen[f"decoder.{last}.cross.weights"][0].mean(0)  # [Lt, Ls], the mean of the heads
+    likely = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    n_encoder, n_decoder = model.config.encoder_layers, model.config.decoder_layers
+    cross = seen[f"decoder.{n_decoder - 1}.cross.weights"][0].mean(0)  # [Lt, Ls], the mean of the heads
     pieces = [source.piece(i) for i in src[0].tolist()]
     words = [target.piece(i) for i in written]
-    d_model = model.config.d_model
+    shape = {name: list(seen[name].shape) for name in ("encoder.input", "encoder", "decoder", "logits")}
+    first = {name: numbers(seen[name][0, 0]) for name in ("encoder.input", "encoder", "decoder")}
     stations = [
         (COOL, "text", text),
         (COOL, "pieces", "  ".join(pieces)),
         (COOL, "ids", "  ".join(map(str, src[0].tolist()))),
-        (WARM, f"embedding × √d + positions   {list(seen['encoder.input'].shape)}", numbers(seen["encoder.input"][0, 0])),
-        (WARM, f"encoder, {model.config.encoder_layers} layers → memory   {list(seen['encoder'].shape)}", numbers(seen["encoder"][0, 0])),
-        (WARM, f"decoder, {last + 1} layers, after <sos>   {list(seen['decoder'].shape)}", numbers(seen["decoder"][0, 0])),
-        (LEAF, f"logits → probabilities of the first word   {list(logits.shape)}", "   ".join(f"{target.piece(i)} {p:.0%}" for p, i in zip(best.values.tolist(), best.indices.tolist(), strict=True))),
+        (WARM, f"embedding × √d + positions   {shape['encoder.input']}", first["encoder.input"]),
+        (WARM, f"encoder, {n_encoder} layers → memory   {shape['encoder']}", first["encoder"]),
+        (WARM, f"decoder, {n_decoder} layers, after <sos>   {shape['decoder']}", first["decoder"]),
+        (
+            LEAF,
+            f"logits → probabilities of the first word   {shape['logits']}",
+            "   ".join(f"{target.piece(i)} {p:.0%}" for p, i in likely),
+        ),
         (LEAF, "again and again, until <eos>", "  ".join([*words, "<eos>"])),
         (LEAF, "text", target.decode(written)),
-    ]  # fmt: skip
+    ]
     height = 0.74
     figure, ax = canvas(12, 0.4 + height * len(stations))
     for number, (colour, title, what) in enumerate(stations):
@@ -110,7 +124,9 @@ def draw_sentence(name: str, text: str) -> None:
         ax.text(0.42, y + 0.44, title.replace("$", r"\$"), va="center", fontsize=9, color=INK)
         ax.text(0.42, y + 0.21, what.replace("$", r"\$"), va="center", fontsize=11, color=INK)
         if number:
-            ax.annotate("", (3.7, y + height - 0.12), (3.7, y + height + 0.05), arrowprops={"arrowstyle": "-|>", "color": INK})
+            ax.annotate(
+                "", (3.7, y + height - 0.12), (3.7, y + height + 0.05), arrowprops={"arrowstyle": "-|>", "color": INK}
+            )
     heat = figure.add_axes((0.70, 0.22, 0.27, 0.55))
     heat.imshow(cross.numpy(), cmap="Oranges", vmin=0, vmax=1)
     heat.set_xticks(range(len(pieces)), pieces, fontsize=10)

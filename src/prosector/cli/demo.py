@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from prosector.cli.console import quoted
 from prosector.cli.mistakes import Stopped
-
-if TYPE_CHECKING:
-    from prosector.data.corpus import Pair
-    from prosector.decoding.translator import Translator
 
 HELP = """The tour, about six minutes on two cores, in the folder .demo.
 
@@ -28,22 +23,19 @@ Examples:
 
 FOLDER = Path(".demo")
 MARK = "made-by-prosector-demo"  # a file that says so: nobody else's folder is cleaned
-GREETINGS = {
-    "zh": ["我喜欢深度学习。", "人山人海。", "明天会下雨吗？", "这家饭馆的菜又便宜又好吃。"],
-    "en": ["How are you?", "I like deep learning.", "Where is the nearest station?", "She has been waiting for an hour."],
-}
-SHOWN = 6  # unseen sentences that are shown side by side
-
-Seconds = Annotated[int, typer.Option(metavar="N", min=2, help="How long the training takes; fine-tuning, a third of it.")]
+Seconds = Annotated[
+    int, typer.Option(metavar="N", min=2, help="How long the training takes; fine-tuning, a third of it.")
+]
 
 
 def demo(seconds: Seconds = 200) -> None:
     from prosector.cli.tour import Tour
+    from prosector.training.loop import InterruptedRunError
 
     folder = clean(FOLDER)
     try:
         Tour(folder, seconds).run()
-    except KeyboardInterrupt as stop:
+    except (InterruptedRunError, KeyboardInterrupt) as stop:
         raise Stopped(f"stopped; what is done so far is in {folder}, and `prosector demo` begins anew") from stop
 
 

@@ -119,7 +119,10 @@ class LiveReporter:
         loss = sum(self.losses[-20:]) / max(len(self.losses[-20:]), 1)
         lines = [
             Text.assemble(
-                ("━" * full, "green"), ("━" * (WIDTH - full), "dim"), f"  step {self.done:,}/{self.steps:,}", self.ending()
+                ("━" * full, "green"),
+                ("━" * (WIDTH - full), "dim"),
+                f"  step {self.done:,}/{self.steps:,}",
+                self.ending(),
             ),
             Text.assemble((f"{sparkline(self.losses):<{WIDTH}}", "cyan"), "  loss ", (f"{loss:.3f}", "bold")),
             Text(f"{self.speed():>{WIDTH - 22},.0f} target tokens/s      learning rate {self.learning_rate:.2e}"),

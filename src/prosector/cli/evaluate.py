@@ -32,9 +32,15 @@ Data = Annotated[str, typer.Option("--data", metavar="FILE", help="The sentence 
 Columns = Annotated[str, typer.Option(metavar="NAMES", help="What the columns of --data hold.")]
 Beam = Annotated[int | None, typer.Option(metavar="N", help="Hypotheses followed at once; 1 is greedy. [default: 4]")]
 Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N pairs.")]
-Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here; - is standard output.")]
-Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write source, reference, translation (TSV).")]
-Part = Annotated[list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with the model's Position.")]
+Json = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here; - is standard output.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write source, reference, translation (TSV).")
+]
+Part = Annotated[
+    list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with the model's Position.")
+]
 
 
 def evaluate(
@@ -49,7 +55,7 @@ def evaluate(
 ) -> None:
     from prosector.config.decoding import decoding_from
     from prosector.data.corpus import read_pairs
-    from prosector.decoding.installed import load
+    from prosector.decoding import load
     from prosector.evaluation.evaluate import evaluate as judged
     from prosector.positions import load_parts
 

@@ -38,13 +38,14 @@ def draw_attention(
     figure.suptitle(title, fontproperties=properties, fontsize=13)
     for axis in axes.flat[len(panels) :]:
         axis.remove()
-    for number, (axis, (name, values)) in enumerate(zip(axes.flat, panels, strict=False)):
+    used = list(axes.flat[: len(panels)])
+    for number, (axis, (name, values)) in enumerate(zip(used, panels, strict=True)):
         image = axis.imshow(values.float().numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
         axis.set_title(name, fontsize=10)
         axis.set_xticks(range(len(labels)), labels, fontproperties=properties, fontsize=11)
         axis.set_yticks(range(len(written)), written if number % columns == 0 else [""] * len(written), fontsize=10)
         axis.tick_params(length=0)
-    figure.colorbar(image, ax=axes, label="attention weight", shrink=0.6)
+    figure.colorbar(image, ax=used, label="attention weight", shrink=0.6)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
 
@@ -65,7 +66,11 @@ def font_for(text: str) -> Path | None:
     names = ("NotoSansCJK", "NotoSansSC", "SourceHan", "PingFang", "msyh", "wqy", "simhei", "Heiti", "CJK")
     files = sorted(
         font_manager.findSystemFonts(),
-        key=lambda file: (next((i for i, name in enumerate(names) if name.lower() in file.lower()), len(names)), file),
+        key=lambda file: (
+            next((place for place, name in enumerate(names) if name.lower() in file.lower()), len(names)),
+            "regular" not in file.lower(),
+            file,
+        ),
     )
     for file in files:
         try:

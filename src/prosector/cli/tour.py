@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prosector.cli import trial
+from prosector.cli.attention import Looks, look
 from prosector.cli.console import console, quoted
 from prosector.cli.display import reporter
+from prosector.cli.figure import draw_attention, font_for, has_han
 from prosector.cli.train import find_recipe
+from prosector.config.decoding import DecodingConfig
 from prosector.config.run import RunConfig, read_run
 from prosector.data.corpus import Pair
 from prosector.data.hsk import read_hsk, split, write_tsv
-from prosector.decoding.translator import Translator, find_model, installed_models, load
+from prosector.decoding import Translator, installed_models, load
 from prosector.evaluation.evaluate import evaluate
-from prosector.training import run as training
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from prosector.training.run import train
 
 SENTENCES = {
     "zh-en": ["我喜欢深度学习。", "人山人海。", "明天会下雨吗？", "这家饭馆的菜又便宜又好吃。"],
     "en-zh": ["How are you?", "I like deep learning.", "Where is the station?", "She has been waiting for an hour."],
 }
 SHOWN = 6  # unseen sentences that are shown side by side
+GREEDY = DecodingConfig(beam=1)
 
 
 class Tour:
@@ -36,16 +35,103 @@ class Tour:
         self.folder, self.seconds = folder, seconds
         self.out = console(sys.stdout)
         self.began = time.monotonic()
-        self.shipped = [name for name in SENTENCES if name in {model.name for model in installed_models()}]
+        self.shipped = {name: folder for name, folder in installed_models().items() if name in SENTENCES}
 
     def run(self) -> None:
         """All stops."""
         self.translate()
-        self.prepare_data()
-        self.train()
-        self.head_start()
-        self.draw()
-        self.go_on()
+        test = self.prepare_data()
+        small = self.from_scratch(test)
+        best = self.head_start(test) or small
+        self.draw(best, SENTENCES["zh-en"][0] if best is not small else test[0].source)
+        self.go_on(best)
+
+    def translate(self) -> None:
+        """Both ways, with the shipped models."""
+        self.heading("1. Translating with the shipped models")
+        if not self.shipped:
+            self.say("  No shipped model is installed here; this stop is left out.")
+        for name, folder in self.shipped.items():
+            for source, target in zip(SENTENCES[name], load(folder).translate(SENTENCES[name]), strict=True):
+                self.say(f"  {source}  →  {target}")
+
+    def prepare_data(self) -> list[Pair]:
+        """Graded sentences in three files that share none; the test's are given back."""
+        self.heading("2. Training a small translator from scratch")
+        parts = split(read_hsk())
+        for name, sentences in parts._asdict().items():
+            write_tsv(self.folder / f"{name}.tsv", sentences)
+        self.say(
+            f"  {len(parts.train):,} graded sentences to learn from, {len(parts.dev)} to choose on, "
+            f"{len(parts.test)} that it never sees.\n"
+            "  (From the PyPI package hsk-sentences-audio 1.0.0, CC-BY-SA 4.0.)"
+        )
+        return [Pair(sentence.chinese, sentence.english) for sentence in parts.test]
+
+    def from_scratch(self, test: list[Pair]) -> Path:
+        """From random weights to a translator of sorts."""
+        start = trial.start_of(self.recipe("demo"), None)
+        trial.write_untrained(start, self.folder / "untrained")
+        shown = [pair.source for pair in test[:SHOWN]]
+        before = load(self.folder / "untrained").translate(shown, GREEDY, max_length=8)
+        self.say(f"\n  Before it has learned anything, it writes for {shown[0]}\n  {before[0]}\n")
+        self.fit("demo", start, self.seconds, self.folder / "small")
+
+        self.heading("3. What it has learned")
+        after = self.judge("small, from scratch", load(self.folder / "small"), test)
+        for pair, first, last in zip(test, before, after[:SHOWN], strict=False):
+            self.say(f"\n  {pair.source}  (“{pair.target}”)")
+            self.say(f"    before  {first}", "dim")
+            self.say(f"    after   {last}")
+        self.say(
+            "\n  A few thousand sentences and minutes teach how English sounds and the commonest words, not a language."
+        )
+        return self.folder / "small"
+
+    def head_start(self, test: list[Pair]) -> Path | None:
+        """The same sentences, for a model that has learned from many more before."""
+        if "zh-en" not in self.shipped:
+            return None
+        self.heading("4. What a head start is worth: fine-tuning the shipped model")
+        self.judge("shipped zh-en", load("zh-en"), test)
+        self.say()
+        start = trial.start_of(self.recipe("demo-fine-tune"), self.shipped["zh-en"])
+        self.fit("demo-fine-tune", start, self.seconds * 0.3, self.folder / "fine-tuned", self.shipped["zh-en"])
+        self.say()
+        self.judge("fine-tuned", load(self.folder / "fine-tuned"), test)
+        self.say(
+            "  To be fair to the small one: these sentences were among the many that the shipped model was trained on,\n"
+            "  so its figures say what a head start brings here, not how well it does on sentences it never saw."
+        )
+        return self.folder / "fine-tuned"
+
+    def draw(self, model: Path, source: str) -> None:
+        """Where the last layer of the decoder looks in the source."""
+        self.heading("5. What its attention looks at")
+        looks = look(load(model), source)
+        self.say(f"  {source}  →  {looks.translation}")
+        path, font = self.folder / "attention.png", font_for("".join(looks.read))
+        draw_attention(
+            path, looks.weights, looks.written, looks.read, "Cross-attention, last layer of the decoder", font
+        )
+        for line in table(looks):
+            self.say(f"    {line}")
+        self.say(f"  The same for each head, as a picture: {path}")
+        if font is None and has_han(looks.read):
+            places = "  ".join(f"{number} {word}" for number, word in enumerate(looks.read, start=1))
+            self.say(f"  No font here has Chinese, so in it the source's words have numbers: {places}")
+
+    def go_on(self, model: Path) -> None:
+        """What to try next."""
+        self.heading("To go on")
+        self.say(
+            f"  prosector translate --model {quoted(model)} 你今天好吗？\n"
+            f"  prosector train demo --data {quoted(self.folder / 'train.tsv')} --set model.position=rope --out runs/rope\n"
+            "  prosector train demo-fine-tune --from zh-en --data your-pairs.tsv --out runs/yours\n"
+            "  prosector --help"
+        )
+
+    # What the stops need
 
     def say(self, text: str = "", style: str | None = None) -> None:
         self.out.print(text, style=style, markup=False)
@@ -53,55 +139,36 @@ class Tour:
 
     def heading(self, text: str) -> None:
         minutes, seconds = divmod(int(time.monotonic() - self.began), 60)
-        self.say(f"\n{text}  ({minutes}:{seconds:02})", "bold")
-
-    # The stops
-
-    def translate(self) -> None:
-        """Both ways, with the shipped models."""
-        self.heading("1. Translating with the shipped models")
-        if not self.shipped:
-            self.say("No shipped model is installed here, so this stop is left out.")
-        for name in self.shipped:
-            for source, target in zip(SENTENCES[name], load(name).translate(SENTENCES[name]), strict=True):
-                self.say(f"  {source}  →  {target}")
-
-    def prepare_data(self) -> None:
-        """Graded sentences, in three parts that share none."""
-        self.heading("2. Training a small translator from scratch")
-        parts = split(read_hsk())
-        for name, sentences in parts._asdict().items():
-            write_tsv(self.folder / f"{name}.tsv", sentences)
-        self.test = [Pair(sentence.chinese, sentence.english) for sentence in parts.test]
-        self.say(
-            f"  {len(parts.train):,} graded sentences to learn from, {len(parts.dev)} to choose on, and {len(parts.test)} that it\n"
-            f"  never sees. (HSK sentences from the PyPI package hsk-sentences-audio 1.0.0, CC-BY-SA 4.0.)"
-        )
+        self.say(f"\n{text}  [{minutes}:{seconds:02}]", "bold")
 
     def recipe(self, preset: str) -> RunConfig:
         """A preset, on the tour's sentences."""
-        files = [f'data.{part} = [{{path = "{self.folder.absolute() / part}.tsv"}}]' for part in ("train", "dev")]
+        files = [f'data.{part} = [{{path = "{(self.folder / part).absolute()}.tsv"}}]' for part in ("train", "dev")]
         return read_run(find_recipe(preset), files)
 
-    def train(self) -> None:
-        """From random weights to a translator of sorts."""
-        start = trial.start_of(self.recipe("demo"), None)
-        trial.write_untrained(start, self.folder / "untrained")
-        before = Translator.load(self.folder / "untrained")
-        self.samples = self.test[:SHOWN]
-        sources = [pair.source for pair in self.samples]
-        self.untrained = before.translate(sources, beam=1, max_length=12)
-        self.say(f"  Before training, its weights are random, and so is what it writes for {sources[0]}\n  {self.untrained[0]}")
-        config = trial.fitted(start, self.seconds, self.folder / "rehearsal")
-        self.say(f"  {config.training.steps:,} steps fit into {self.seconds:.0f} seconds on this machine, as it is now.\n")
+    def fit(self, preset: str, start: trial.Start, seconds: float, out: Path, model: Path | None = None) -> None:
+        """Train as long as that."""
+        config = trial.fitted(start, seconds, self.folder / "timing" / out.name)
+        self.say(f"  {config.training.steps:,} steps fit into {seconds:.0f} seconds on this machine as it is now.")
         with reporter() as told:
-            training.train(config, self.folder / "small", told)
-        self.heading("3. What it has learned")
-        small = Translator.load(self.folder / "small")
-        after = self.judge("The small translator", small)
-        self.say()
-        for pair, first, last in zip(self.samples, self.untrained, after, strict=False):
-            self.say(f"  {pair.source}   (“{pair.target}”)")
-            self.say(f"    before  {first}", "dim")
-            self.say(f"    after   {last}")
-        self.say(f"\n  {len(self.test)} sentences it never saw; {config.training.steps:,} steps on few sentences teach its grammar, not a language.")
+            train(config, out, told, start_from=model)
+
+    def judge(self, name: str, translator: Translator, test: list[Pair]) -> list[str]:
+        """Say how good a translator is on the test sentences, and return what it writes for them."""
+        result = evaluate(translator, test, GREEDY)
+        self.say(
+            f"  {name:<22}BLEU {result.bleu:5.1f}   chrF {result.chrf:5.1f}   on the {len(test)} test sentences, greedy"
+        )
+        return result.translations
+
+
+def table(looks: Looks) -> list[str]:
+    """For each word written the two words of the source that it looked at most, the heads' mean."""
+    lines = []
+    for word, weights in zip(looks.written, looks.weights.mean(dim=0), strict=True):
+        best = weights.topk(min(2, len(weights)))
+        at = ", ".join(
+            f"{looks.read[i]} {weight:.2f}" for weight, i in zip(best.values.tolist(), best.indices.tolist())
+        )
+        lines.append(f"{word:<14} looks at {at}")
+    return lines

@@ -47,7 +47,9 @@ Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the model g
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe.")]
 From = Annotated[str | None, typer.Option("--from", metavar="MODEL", help="Fine-tune this model: a name or a folder.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
-Part = Annotated[list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with your own Position.")]
+Part = Annotated[
+    list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with your own Position.")
+]
 List = Annotated[bool, typer.Option("--list", help="List the presets.")]
 
 
@@ -79,7 +81,7 @@ def train(
     from prosector.decoding.installed import find_model
     from prosector.positions import load_parts
     from prosector.training import run
-    from prosector.training.loop import Interrupted
+    from prosector.training.loop import InterruptedRunError
 
     for part in parts or ():
         load_parts(part)
@@ -100,7 +102,7 @@ def train(
     try:
         with reporter() as told:
             outcome = run.train(config or RunConfig(), out, told, start_from=None if resume else start, resume=resume)
-    except (Interrupted, KeyboardInterrupt) as stop:
+    except (InterruptedRunError, KeyboardInterrupt) as stop:
         if not (out / "training" / "state.pt").exists():
             raise Stopped("stopped before there was anything to save") from stop
         again = ["prosector train --resume --out", quoted(out), *(f"--part {quoted(part)}" for part in parts or ())]
@@ -157,7 +159,9 @@ def assigned(data: Sequence[str], dev: Sequence[str], columns: str, languages: t
     def assignment(key: str, files: Sequence[str]) -> str:
         # JSON's strings and lists are TOML's too.
         tables = (corpus(file, columns, languages).model_dump(mode="json") for file in files)
-        written = (", ".join(f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in table.items()) for table in tables)
+        written = (
+            ", ".join(f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in table.items()) for table in tables
+        )
         return f"{key} = [{', '.join(f'{{{table}}}' for table in written)}]"
 
     return [assignment("data.train", data)] * bool(data) + [assignment("data.dev", dev)] * bool(data or dev)
@@ -175,7 +179,9 @@ def check_same(out: Path, config: RunConfig, given: Sequence[str]) -> None:
     keys = [assignment.partition("=")[0].strip() for assignment in given]
     other = [key for key in keys if value_at(begun, key) != value_at(config, key)]
     if other:
-        raise ValueError(f"{out} was begun with another {' and another '.join(other)}; to go on with it, leave that out")
+        raise ValueError(
+            f"{out} was begun with another {' and another '.join(other)}; to go on with it, leave that out"
+        )
 
 
 def value_at(config: object, key: str) -> object:

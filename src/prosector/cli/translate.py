@@ -43,15 +43,21 @@ Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="W
 Beam = Annotated[int | None, typer.Option(metavar="N", help="Hypotheses followed at once; 1 is greedy. [default: 4]")]
 NBest = Annotated[int, typer.Option(metavar="N", help="The N best translations of each line.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Put the score before each translation.")]
-Temperature = Annotated[float | None, typer.Option(metavar="T", help="Draw by chance; below 1 sharper, above 1 flatter.")]
+Temperature = Annotated[
+    float | None, typer.Option(metavar="T", help="Draw by chance; below 1 sharper, above 1 flatter.")
+]
 TopK = Annotated[int | None, typer.Option(metavar="N", help="Draw among the N likeliest tokens.")]
-TopP = Annotated[float | None, typer.Option(metavar="P", help="Draw among the likeliest tokens of probability P together.")]
+TopP = Annotated[
+    float | None, typer.Option(metavar="P", help="Draw among the likeliest tokens of probability P together.")
+]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Draw with this seed.")]
 MaxLength = Annotated[int | None, typer.Option(metavar="N", help="Longest translation of a sentence, in tokens.")]
 Alpha = Annotated[float, typer.Option(metavar="A", help="Length penalty: Σ log p / length^A.")]
 NoGuard = Annotated[bool, typer.Option("--no-repetition-guard", help="Let it say the same thing on and on.")]
 Simplify = Annotated[bool, typer.Option("--simplify", help="Simplified Chinese, in and out (needs OpenCC).")]
-Part = Annotated[list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with the model's Position.")]
+Part = Annotated[
+    list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with the model's Position.")
+]
 
 
 def translate(
@@ -75,7 +81,7 @@ def translate(
     source, is_stream = source_of(text or [], input)
     with whole_file(output) if output else nullcontext(sys.stdout) as target:
         from prosector.config.decoding import decoding_from
-        from prosector.decoding.installed import load, translator_for
+        from prosector.decoding import load, translator_for
         from prosector.positions import load_parts
         from prosector.text import simplify
 
@@ -174,7 +180,12 @@ class Progress:
     def tell(self, done: int) -> None:
         """So many lines are done."""
         now = time.monotonic()
-        if self.quiet or now - self.began < 2 or now - self.told < (0.2 if self.redraws else 10) and self.told > self.began:
+        if (
+            self.quiet
+            or now - self.began < 2
+            or now - self.told < (0.2 if self.redraws else 10)
+            and self.told > self.began
+        ):
             return
         self.told = now
         text = f"{done:,} lines translated, {done / (now - self.began):,.1f} a second"

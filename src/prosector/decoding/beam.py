@@ -107,19 +107,19 @@ class Beam:
 
     def advance(self, continuations: Sequence[Sequence[Continuation]]) -> list[int]:
         """One step on. Returns which of the running hypotheses each of the new ones goes on from."""
-        chosen, self.held = choose(self.running, continuations, self.held, self.size)
-        begun, parents = self.running, []
-        self.running = []
+        begun, self.running, parents = self.running, [], []
+        if begun and len(begun[0].ids) == self.max_length:  # all are as long: they can end, or are cut
+            continuations = [[(token, log_p) for token, log_p in some if token == EOS] for some in continuations]
+            self.cut = [hypothesis(ids, log_p, False, self.alpha) for ids, log_p in begun]
+        chosen, self.held = choose(begun, continuations, self.held, self.size)
         for parent, token, log_p in chosen:
             ids = begun[parent].ids
             if token == EOS:
                 self.held.append(log_p)
                 self.finished.append(hypothesis(ids, log_p, True, self.alpha))
-            elif len(ids) < self.max_length:
+            else:
                 self.running.append(Running([*ids, token], log_p))
                 parents.append(parent)
-        if begun and not self.running:
-            self.cut = [hypothesis(ids, log_p, False, self.alpha) for ids, log_p in begun]
         if self.is_decided():
             self.running, parents = [], []
         return parents

@@ -44,7 +44,7 @@ def keep_top_p(log_p: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
 
 def draw(log_p: Float[Tensor, "B V"], chance: Float[Tensor, " B"]) -> Int[Tensor, " B"]:
     """The word in whose share of [0, 1) the chance falls, the words' shares p laid end to end (inverse transform)."""
-    up_to = log_p.softmax(dim=-1).cumsum(dim=-1)
+    up_to = log_p.double().softmax(dim=-1).cumsum(dim=-1)
     up_to = up_to / up_to[:, -1:]  # ends at exactly 1, so that every chance falls somewhere
     return torch.searchsorted(up_to, chance[:, None].to(up_to), right=True).squeeze(1)
 

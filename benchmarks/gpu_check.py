@@ -1,0 +1,110 @@
+"""Checks on a GPU, each printed with what was found; run by gpu.sh. Exits with 1 if one fails.
+
+Runs on a CPU too (`--device cpu`), where it checks itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from prosector.attention import KERNELS, Mask, Scope
+from prosector.config.training import TrainingConfig
+from prosector.config.transformer import TransformerConfig
+from prosector.decoding.greedy import greedy
+from prosector.models.transformer import Transformer
+from prosector.training.loss import chunked_cross_entropy
+from prosector.training.optimizer import build_optimizer
+from prosector.training.precision import Precision, matrix_products
+
+
+def kernels_equal_the_arithmetic(device: torch.device) -> float:
+    """The largest difference of any kernel from the written-out one, masks with an empty row among them."""
+    worst = 0.0
+    query, key, value = (torch.randn(2, 4, 33, 64, device=device) for _ in range(3))
+    positions = torch.arange(33, device=device)
+    real = torch.arange(33, device=device) < torch.tensor([[20], [0]], device=device)
+    for mask in (None, Mask.causal(), Mask.causal() & Mask.keys(real), Mask.window(3, 2) | Mask.prefix(4)):
+        with torch.no_grad():
+            results = [
+                kernel(query, key, value, Scope(positions, positions, mask), None) for kernel in KERNELS.values()
+            ]
+        worst = max(worst, *((other - results[0]).abs().max().item() for other in results[1:]))
+    return worst
+
+
+def batch(device: torch.device, rows: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Source, decoder input and labels of made-up ids."""
+    src = torch.randint(4, 8000, (rows, 28), device=device)
+    labels = torch.randint(4, 8000, (rows, 28), device=device)
+    return src, torch.cat([torch.full((rows, 1), 2, device=device), labels[:, :-1]], dim=1), labels
+
+
+def steps(device: torch.device, precision: Precision, rows: int, n: int) -> tuple[Transformer, list[float]]:
+    """A few training steps from one seed, and the seconds that each took."""
+    torch.manual_seed(1)
+    model = TransformerConfig().build().to(device).train()
+    optimizer = build_optimizer(model, TrainingConfig())
+    src, tgt_in, labels = batch(device, rows)
+    seconds = []
+    for _ in range(n):
+        start = time.perf_counter()
+        with matrix_products(precision, device):
+            loss = chunked_cross_entropy(model.hidden(src, tgt_in), model.output.weight, labels, 0.1)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        loss.item()
+        seconds.append(time.perf_counter() - start)
+    return model, seconds
+
+
+def repeats_itself(device: torch.device) -> float:
+    """The largest difference between the weights of two runs with one seed."""
+    one, other = (steps(device, "float32", 8, 5)[0] for _ in range(2))
+    pairs = zip(one.parameters(), other.parameters(), strict=True)
+    return max((a - b).abs().max().item() for a, b in pairs)
+
+
+def writes_the_same(device: torch.device) -> int:
+    """How many of 16 greedy targets differ from those on the CPU."""
+    model, _ = steps(torch.device("cpu"), "float32", 8, 5)
+    src = torch.randint(4, 8000, (16, 12))
+    here = greedy(model.eval(), src, max_length=20)
+    there = greedy(copy.deepcopy(model).to(device), src.to(device), max_length=20)
+    return sum(a.ids != b.ids for a, b in zip(here, there, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--rows", type=int, default=512, help="pairs of a batch when timing")
+    options = parser.parse_args()
+    device = torch.device(options.device)
+    torch.manual_seed(1)
+    failed = False
+    checks: list[tuple[str, Callable[[torch.device], float], float]] = [
+        ("kernels: largest difference from the arithmetic", kernels_equal_the_arithmetic, 2e-5),
+        ("training: largest difference between two runs of one seed", repeats_itself, 0.0),
+        ("greedy: targets of 16 that differ from the CPU's", writes_the_same, 0),
+    ]
+    for what, check, allowed in checks:
+        found = check(device)
+        failed |= found > allowed
+        print(f"{'ok    ' if found <= allowed else 'FAILED'} {what}: {found:g} (at most {allowed:g})", flush=True)
+    for precision in ("float32", "bf16"):
+        _, seconds = steps(device, precision, options.rows, 12)
+        rate = options.rows * 28 / statistics.median(seconds[4:])
+        print(f"       training, d 256, 3 + 3 layers, {precision}: {rate:,.0f} target tokens/s", flush=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

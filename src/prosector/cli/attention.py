@@ -1,0 +1,46 @@
+"""Where a translation's words looked in its source, for people to see."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from prosector.config.decoding import DecodingConfig
+from prosector.data.batching import pad
+from prosector.decoding import Translator, greedy
+from prosector.observe import observe
+from prosector.text.special import EOS, SOS
+
+
+class Looks(NamedTuple):
+    """The cross-attention of one sentence: of each head, a row for each word written, a column for each word read."""
+
+    weights: Float[Tensor, "H Lq Lk"]
+    written: list[str]
+    read: list[str]
+    translation: str
+
+
+@torch.inference_mode()
+def look(translator: Translator, text: str) -> Looks:
+    """Translate greedily, and observe the last layer of the decoder; the row of a word is that of the step that wrote it."""
+    src_ids = translator.ids(text)
+    [found] = greedy(translator.model, pad([src_ids]), translator.longest_target(len(src_ids), DecodingConfig()))
+    layer = translator.config.model.decoder_layers - 1
+    address = f"decoder.{layer}.cross.weights"
+    with observe(translator.model, keep=[address]) as seen:
+        translator.model(pad([src_ids]), pad([[SOS, *found.ids]]))
+    return Looks(
+        seen[address][0],
+        [shown(translator.target.piece(id)) for id in [*found.ids, EOS]],
+        [shown(translator.source.piece(id)) for id in src_ids],
+        translator.target.decode(found.ids),
+    )
+
+
+def shown(piece: str) -> str:
+    """A piece without the mark of the space before it."""
+    return piece.lstrip("▁") or "▁"

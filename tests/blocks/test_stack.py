@@ -1,0 +1,166 @@
+"""Stacks: their addresses, what their layers share, and what they leave to the layers."""
+
+import pytest
+import torch
+from tests.helpers import Watch, stirred, watching
+
+from prosector.attention import Cache, Mask
+from prosector.blocks import DecoderStack, EncoderStack
+from prosector.config.layer import LayerConfig
+from prosector.positions import Position
+
+D = 8
+
+
+class Counting(Position):
+    """A position encoding that writes down when it is asked, and does nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedded, self.rotated, self.biased = [], [], []
+
+    def embed(self, x, positions):
+        self.embedded.append(positions)
+        return x
+
+    def rotate(self, query, key, query_positions, key_positions):
+        self.rotated.append((query_positions, key_positions))
+        return query, key
+
+    def bias(self, query_positions, key_positions):
+        self.biased.append((query_positions, key_positions))
+        return torch.zeros(1, 2, query_positions.shape[-1], key_positions.shape[-1])
+
+
+def stack(kind, position=None, n_layers=3, final_norm=True, **fields):
+    config = LayerConfig(d_model=D, n_heads=2, d_ff=12, dropout=0.0, **fields)
+    layer = config.build_encoder_layer if kind is EncoderStack else config.build_decoder_layer
+    norm = config.build_norm() if final_norm else None
+    return stirred(kind([layer() for _ in range(n_layers)], position or Position(), norm, 0.0)).eval()
+
+
+def test_layers_are_numbered_and_their_parts_named_as_the_papers_name_them():
+    names = dict(stack(EncoderStack).named_modules())
+    assert {
+        "0",
+        "1",
+        "2",
+        "2.attention",
+        "2.attention.query",
+        "2.feed_forward.inner",
+        "2.norm1",
+        "final_norm",
+    } <= names.keys()
+    names = dict(stack(DecoderStack).named_modules())
+    assert {"0.self", "0.cross", "0.feed_forward", "0.norm3", "position", "final_norm"} <= names.keys()
+
+
+def test_for_every_layer_the_taps_are_met_in_order():
+    encoder = stack(EncoderStack, n_layers=2)
+    with watching(Watch()) as watch:
+        encoder(torch.randn(1, 3, D))
+    addresses = {module: name for name, module in encoder.named_modules()}
+    met = [f"{addresses[module]}.{name}".strip(".") for module, name, _ in watch.seen]
+    one_layer = [
+        "norm1",
+        "attention.query",
+        "attention.key",
+        "attention.value",
+        "attention.scores",
+        "attention.weights",
+    ]
+    one_layer += [
+        "attention.recomputed",
+        "attention.heads",
+        "attention",
+        "norm2",
+        "feed_forward.hidden",
+        "feed_forward",
+    ]
+    assert met == [
+        "input",
+        *(f"0.{at}" for at in one_layer),
+        "0",
+        *(f"1.{at}" for at in one_layer),
+        "1",
+        "final_norm",
+        "",
+    ]
+
+
+def test_all_layers_share_one_position_whose_bias_is_computed_once():
+    position = Counting()
+    encoder = stack(EncoderStack, position)
+    encoder(torch.randn(2, 4, D))
+    assert [len(position.embedded), len(position.biased), len(position.rotated)] == [1, 1, 3]  # one turn a layer
+    assert sum(module is position for module in encoder.modules()) == 1
+    assert position.biased[0][0].tolist() == [0, 1, 2, 3]
+
+
+def test_cross_attention_never_asks_for_positions():
+    position = Counting()
+    stack(DecoderStack, position)(torch.randn(2, 4, D), torch.randn(2, 5, D))
+    assert [len(position.embedded), len(position.biased), len(position.rotated)] == [1, 1, 3]
+    assert all(key_positions.shape[-1] == 4 for _, key_positions in position.rotated + position.biased)
+
+
+def test_with_a_cache_only_new_keys_are_turned_and_all_keys_are_biased():
+    position, cache = Counting(), Cache(3)
+    decoder = stack(DecoderStack, position)
+    with torch.no_grad():
+        for length in (2, 1, 3):
+            decoder(torch.randn(1, length, D), torch.randn(1, 5, D), cache=cache)
+    assert [p.tolist() for p in position.embedded] == [[0, 1], [2], [3, 4, 5]]
+    assert [(q.tolist(), k.tolist()) for q, k in position.rotated[::3]] == [([0, 1],) * 2, ([2],) * 2, ([3, 4, 5],) * 2]
+    assert [k.tolist() for _, k in position.biased] == [[[0, 1]], [[0, 1, 2]], [[0, 1, 2, 3, 4, 5]]]
+    assert all(kept.length == 6 for kept in cache.self_attention)
+    assert all(kept.length == 5 for kept in cache.cross_attention)  # the memory's, once
+
+
+def test_a_learned_bias_gathers_the_gradients_of_all_layers():
+    class Learned(Position):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Parameter(torch.zeros(1, 2, 4, 4))
+
+        def bias(self, query_positions, key_positions):
+            return self.table
+
+    position = Learned()
+    encoder = stack(EncoderStack, position).double()
+    x, wanted = torch.randn(2, 4, D).double(), torch.randn(2, 4, D).double()
+    (encoder(x) * wanted).sum().backward()
+    # The same, by giving each layer a bias of its own: the shared one's gradient is the sum of theirs.
+    parts = torch.zeros(3, 1, 2, 4, 4, dtype=torch.float64, requires_grad=True)
+    biases = [(layer.attention, part) for layer, part in zip(encoder.layers, parts, strict=True)]
+    with watching(Watch({(module, "scores"): lambda s, part=part: s + part for module, part in biases})):
+        (encoder(x) * wanted).sum().backward()
+    torch.testing.assert_close(position.table.grad / 2, parts.grad.sum(0), rtol=0, atol=1e-10)
+
+
+def test_the_last_norm_is_a_switch():
+    x = torch.randn(1, 3, D)
+    assert stack(EncoderStack, final_norm=False).final_norm is None
+    encoder = stack(EncoderStack)
+    normed = encoder(x)
+    norm, encoder.final_norm = encoder.final_norm, None
+    torch.testing.assert_close(norm(encoder(x)), normed)
+
+
+@pytest.mark.parametrize("n_layers", [1, 3])
+def test_a_stack_is_its_layers_one_after_the_other(n_layers):
+    from prosector.attention import Scope
+
+    encoder, x = stack(EncoderStack, n_layers=n_layers, final_norm=False), torch.randn(2, 3, D)
+    y = x
+    for layer in encoder.layers:
+        y = layer(y, Scope(torch.arange(3), torch.arange(3)))
+    torch.testing.assert_close(encoder(x), y, rtol=0, atol=0)
+
+
+def test_a_mask_over_an_encoder_joins_that_of_its_padding():
+    encoder, x = stack(EncoderStack), torch.randn(1, 4, D)
+    real = torch.tensor([[True, True, False, True]])
+    both = encoder(x, mask=Mask.window(1, 1) & Mask.keys(real))
+    assert torch.equal(encoder(x, real, mask=Mask.window(1, 1)), both)
+    assert not torch.allclose(encoder(x, real), both)
