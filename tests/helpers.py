@@ -19,8 +19,9 @@ from prosector.positions import Position
 
 Module = TypeVar("Module", bound=nn.Module)
 
-# For laws whose single example takes long: a third of the examples of the others.
+# For laws whose single example takes long, or which have many cases already: fewer examples than the others.
 fewer = settings(max_examples=settings.default.max_examples // 3)
+few = settings(max_examples=settings.default.max_examples // 6)
 
 # --- positions ---------------------------------------------------------------------------------------------------
 
@@ -93,6 +94,12 @@ def stirred(module: Module) -> Module:
         for buffer in module.buffers():
             buffer += 0.2 * torch.rand_like(buffer)
     return module
+
+
+def assert_same(ours: Tensor, theirs: Tensor, within: float) -> None:
+    """No number differs by more than `within` times the largest there is (or times 1, if that is less)."""
+    assert ours.shape == theirs.shape
+    assert (ours - theirs).abs().max().item() <= within * max(1.0, theirs.abs().max().item())
 
 
 def sentences(rows: int, length: int, vocab: int = 19) -> Tensor:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from tests.helpers import Watch, stirred, watching
 
-from prosector.attention import Cache, Mask
+from prosector.attention import Cache, Mask, Scope
 from prosector.blocks import DecoderStack, EncoderStack
 from prosector.config.layer import LayerConfig
 from prosector.positions import Position
@@ -40,19 +40,10 @@ def stack(kind, position=None, n_layers=3, final_norm=True, **fields):
 
 
 def test_layers_are_numbered_and_their_parts_named_as_the_papers_name_them():
-    names = dict(stack(EncoderStack).named_modules())
-    assert {
-        "0",
-        "1",
-        "2",
-        "2.attention",
-        "2.attention.query",
-        "2.feed_forward.inner",
-        "2.norm1",
-        "final_norm",
-    } <= names.keys()
-    names = dict(stack(DecoderStack).named_modules())
-    assert {"0.self", "0.cross", "0.feed_forward", "0.norm3", "position", "final_norm"} <= names.keys()
+    encoder, decoder = (dict(stack(kind).named_modules()).keys() for kind in (EncoderStack, DecoderStack))
+    assert {"0", "1", "2", "2.attention", "2.attention.query", "2.feed_forward.inner", "2.norm1"} <= encoder
+    assert {"0.self", "0.cross", "0.feed_forward", "0.norm3"} <= decoder
+    assert {"position", "final_norm"} <= encoder & decoder
 
 
 def test_for_every_layer_the_taps_are_met_in_order():
@@ -61,31 +52,10 @@ def test_for_every_layer_the_taps_are_met_in_order():
         encoder(torch.randn(1, 3, D))
     addresses = {module: name for name, module in encoder.named_modules()}
     met = [f"{addresses[module]}.{name}".strip(".") for module, name, _ in watch.seen]
-    one_layer = [
-        "norm1",
-        "attention.query",
-        "attention.key",
-        "attention.value",
-        "attention.scores",
-        "attention.weights",
-    ]
-    one_layer += [
-        "attention.recomputed",
-        "attention.heads",
-        "attention",
-        "norm2",
-        "feed_forward.hidden",
-        "feed_forward",
-    ]
-    assert met == [
-        "input",
-        *(f"0.{at}" for at in one_layer),
-        "0",
-        *(f"1.{at}" for at in one_layer),
-        "1",
-        "final_norm",
-        "",
-    ]
+    attention = [f"attention.{name}" for name in ("query", "key", "value", "scores", "weights", "recomputed", "heads")]
+    layer = ["norm1", *attention, "attention", "norm2", "feed_forward.hidden", "feed_forward"]
+    first, second = ([*(f"{number}.{name}" for name in layer), str(number)] for number in range(2))
+    assert met == ["input", *first, *second, "final_norm", ""]
 
 
 def test_all_layers_share_one_position_whose_bias_is_computed_once():
@@ -149,8 +119,6 @@ def test_the_last_norm_is_a_switch():
 
 @pytest.mark.parametrize("n_layers", [1, 3])
 def test_a_stack_is_its_layers_one_after_the_other(n_layers):
-    from prosector.attention import Scope
-
     encoder, x = stack(EncoderStack, n_layers=n_layers, final_norm=False), torch.randn(2, 3, D)
     y = x
     for layer in encoder.layers:

@@ -82,24 +82,26 @@ def test_what_is_cut_is_returned_only_if_nothing_is_finished():
     assert all(found.finished for found in several)
 
 
-def test_a_search_that_is_decided_takes_no_further_step():
+class Counting(Constant):
+    """It counts how often it is asked."""
+
+    steps = 0
+
+    def logits(self, hidden):
+        self.steps += 1
+        return super().logits(hidden)
+
+
+@pytest.mark.parametrize(("alpha", "beam", "steps"), [(0.0, 40, 1), (1.0, 40, 12), (1.0, 2, 2)])
+def test_a_search_that_is_decided_takes_no_further_step(alpha, beam, steps):
     """p(`<eos>`) = 0.6, p(4) = 0.4. With α = 0 nothing that goes on can beat ln 0.6 = -0.51, the end at once.
 
-    With α = 1, t words of 4 could still come to t · ln 0.4 / 21, the longest target being 20: too little from t = 12 on.
+    With α = 1, t words of 4 could still come to t · ln 0.4 / 21, as 20 is the longest: too little from t = 12 on.
+    A beam of two holds the end and 4 after one step, the end (0.6) and 4 with the end (0.24) after two: both finished.
     """
-
-    class Counting(Constant):
-        steps = 0
-
-        def logits(self, hidden):
-            self.steps += 1
-            return super().logits(hidden)
-
-    src = torch.tensor([[4, EOS]])
-    for alpha, steps in ((0.0, 1), (1.0, 12)):
-        model = Counting([0, 0, 0, 0.6, 0.4])
-        beam_search(model, src, 20, beam=40, alpha=alpha)
-        assert model.steps == steps
+    model = Counting([0, 0, 0, 0.6, 0.4])
+    beam_search(model, torch.tensor([[4, EOS]]), 20, beam=beam, alpha=alpha)
+    assert model.steps == steps
 
 
 # --- the arithmetic ----------------------------------------------------------------------------------------------

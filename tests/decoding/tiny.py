@@ -52,12 +52,17 @@ def log_p_of(model, src, ids, finished=True):
     return sum(log_p[position, token].item() for position, token in enumerate(labels))
 
 
+@torch.inference_mode()
 def every_target(model, src, max_length, vocab):
-    """Every target of at most `max_length` tokens, and its Σ log p."""
-    targets = [
-        list(ids) for length in range(max_length + 1) for ids in itertools.product(range(4, vocab), repeat=length)
-    ]
-    return [(ids, log_p_of(model, src, ids)) for ids in targets]
+    """Every target of at most `max_length` tokens, and its Σ log p: all of one length by one full forward pass."""
+    found = []
+    for length in range(max_length + 1):
+        targets = list(itertools.product(range(4, vocab), repeat=length))
+        tgt = torch.tensor([[SOS, *ids] for ids in targets])
+        labels = torch.tensor([[*ids, EOS] for ids in targets])
+        log_p = model(src.expand(len(tgt), -1), tgt).log_softmax(-1).gather(-1, labels[..., None]).sum((1, 2))
+        found += [(list(ids), total) for ids, total in zip(targets, log_p.tolist(), strict=True)]
+    return found
 
 
 class Tokens(Cache):
@@ -98,7 +103,7 @@ class Constant(nn.Module):
 
     def __init__(self, probabilities):
         super().__init__()
-        self.log_p = torch.tensor(probabilities, dtype=torch.float64).log()
+        self.log_p = nn.Parameter(torch.tensor(probabilities, dtype=torch.float64).log())
 
     def new_cache(self):
         return Tokens()

@@ -6,8 +6,8 @@ from tests.helpers import Watch, sentences, tiny, watching
 
 FIELDS = [
     {"norm_placement": "pre"},
-    {"norm_placement": "post", "norm": "rms", "position": "rope", "n_kv_heads": 2},
-    {"norm": "batch", "position": "t5", "activation": "swiglu"},
+    {"norm_placement": "post", "norm": "rms", "position": "rope", "n_kv_heads": 2, "activation": "swiglu"},
+    {"norm": "batch", "position": "t5"},
     {"kernel": "written-out", "position": "alibi", "dropout": 0.2, "attention_dropout": 0.2},
 ]
 

@@ -35,18 +35,11 @@ def test_for_every_source_the_output_is_as_long_as_the_target(source_length, tar
     assert model(sentences(2, source_length), sentences(2, target_length)).shape == (2, target_length, 19)
 
 
-# --- tables that are one -----------------------------------------------------------------------------------------
+# --- tables that are one ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "tie, n_tables, n_names",
-    [
-        ("none", 3, ["source_embedding.weight", "target_embedding.weight", "output.weight"]),
-        ("target", 2, None),
-        ("all", 1, None),
-    ],
-)
-def test_tied_tables_are_one_parameter(tie, n_tables, n_names):
+@pytest.mark.parametrize("tie, n_tables", [("none", 3), ("target", 2), ("all", 1)])
+def test_tied_tables_are_one_parameter(tie, n_tables):
     model = tiny(tie=tie, source_vocab=19)
     tables = [model.source_embedding.weight, model.target_embedding.weight, model.output.weight]
     assert len({id(table) for table in tables}) == n_tables
@@ -71,7 +64,7 @@ def test_tied_tables_are_trained_as_one(tie):
     assert (tied.source_embedding.weight is tied.output.weight) == (tie == "all")
 
 
-# --- configs that cannot be ---------------------------------------------------------------------------------------
+# --- configs that cannot be ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,7 +77,7 @@ def test_tied_tables_are_trained_as_one(tie):
         ({"kernel": "flash"}, ["kernel", "'flash'", "'sdpa', 'written-out' or 'flex'"]),
         (
             {"position": "ropes"},
-            ["position", "'ropes'", "none, binary, one-hot, sinusoidal, learned, rope, yarn, alibi, t5"],
+            ["position", "'ropes'", "none, binary, one-hot, sinusoidal, learned, rope"],
         ),
         ({"kind": "gpt"}, ["kind", "'gpt'", "'transformer'"]),
         ({"d_modle": 8}, ["d_modle", "not a key"]),
@@ -135,7 +128,7 @@ def test_for_every_position_a_config_written_down_builds_the_same_model(position
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
-# --- the ways it can be built -----------------------------------------------------------------------------------------
+# --- the ways it can be built ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -151,18 +144,18 @@ def test_for_every_position_a_config_written_down_builds_the_same_model(position
     ],
 )
 def test_whatever_it_is_built_of_it_learns_a_pair_by_heart(fields):
-    model = tiny(torch.float32, **fields).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    model = tiny(torch.float32, encoder_layers=1, decoder_layers=1, **fields).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     src, tgt = sentences(2, 4), sentences(2, 6)
     losses = []
-    for _ in range(40):
+    for _ in range(25):
         loss = label_smoothed_cross_entropy(model(src, tgt[:, :-1]), tgt[:, 1:])
         losses.append(loss.item())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
-    assert losses[-1] < losses[0] / 3
+    assert losses[-1] < losses[0] / 2
 
 
 def test_a_final_norm_comes_with_pre_norm_unless_it_is_said_otherwise():

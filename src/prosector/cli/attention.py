@@ -26,7 +26,7 @@ class Looks(NamedTuple):
 
 @torch.inference_mode()
 def look(translator: Translator, text: str) -> Looks:
-    """Translate greedily, and observe the last layer of the decoder; the row of a word is that of the step that wrote it."""
+    """Translate greedily, and observe the decoder's last layer; a word's row is that of the step that wrote it."""
     src_ids = translator.ids(text)
     [found] = greedy(translator.model, pad([src_ids]), translator.longest_target(len(src_ids), DecodingConfig()))
     layer = translator.config.model.decoder_layers - 1

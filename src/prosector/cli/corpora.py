@@ -29,9 +29,7 @@ def corpus(text: str, columns: str, languages: tuple[str, str]) -> FileConfig:
         raise ValueError(f"--columns {columns}: has no {' and no '.join(missing)}")
     parts = [text] if Path(text).exists() or "," not in text else text.split(",")
     if len(parts) > 2:
-        raise ValueError(
-            f"--data {text}: two files side by side are SOURCE,TARGET; for another corpus give --data again"
-        )
+        raise ValueError(f"--data {text}: two files side by side are SOURCE,TARGET; give --data again for others")
     files = [Path(part).expanduser().absolute() for part in parts]
     for file in files:
         if not file.exists():

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from prosector.cli.mistakes import Stopped
+from prosector.cli.mistakes import StoppedError
 
 HELP = """The tour, about six minutes on two cores, in the folder .demo.
 
@@ -23,9 +23,7 @@ Examples:
 
 FOLDER = Path(".demo")
 MARK = "made-by-prosector-demo"  # a file that says so: nobody else's folder is cleaned
-Seconds = Annotated[
-    int, typer.Option(metavar="N", min=2, help="How long the training takes; fine-tuning, a third of it.")
-]
+Seconds = Annotated[int, typer.Option(metavar="N", min=2, help="How long the training takes; fine-tuning, a third.")]
 
 
 def demo(seconds: Seconds = 200) -> None:
@@ -36,7 +34,7 @@ def demo(seconds: Seconds = 200) -> None:
     try:
         Tour(folder, seconds).run()
     except (InterruptedRunError, KeyboardInterrupt) as stop:
-        raise Stopped(f"stopped; what is done so far is in {folder}, and `prosector demo` begins anew") from stop
+        raise StoppedError(f"stopped; what is done so far is in {folder}, and `prosector demo` begins anew") from stop
 
 
 def clean(folder: Path) -> Path:

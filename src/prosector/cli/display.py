@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, TextIO
 
 from prosector.cli.console import console, is_terminal
@@ -34,7 +35,7 @@ def reporter(stream: TextIO | None = None, every: int = 50) -> Iterator[Reporter
         try:
             yield live
         finally:
-            live.stop()
+            live.end()
             shown.refresh()
 
 
@@ -44,7 +45,7 @@ def sparkline(values: Sequence[float], width: int = WIDTH) -> str:
         return ""
     n_bars = min(width, len(values))
     edges = [round(bar * len(values) / n_bars) for bar in range(n_bars + 1)]
-    means = [sum(values[a:b]) / (b - a) for a, b in zip(edges, edges[1:], strict=False)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
     low, span = min(means), max(means) - min(means)
     return "".join(BARS[round((mean - low) / span * (len(BARS) - 1)) if span else 0] for mean in means)
 
@@ -68,7 +69,7 @@ class LiveReporter:
         self.began = time.monotonic()
         self.scores = ""
         self.samples: list[Sample] = []
-        self.running = False
+        self.running = self.ended = False
 
     def say(self, text: str) -> None:
         self.screen.print(text, markup=False)
@@ -77,7 +78,7 @@ class LiveReporter:
         self.first = self.done = step
         self.steps = steps
         self.began = time.monotonic()
-        self.recent.append((self.began, 0))
+        self.recent = deque([(self.began, 0)], self.recent.maxlen)
         self.running = True
 
     def step(self, step: int, loss: float, learning_rate: float, n_tokens: int) -> None:
@@ -88,11 +89,15 @@ class LiveReporter:
     def validated(self, step: int, loss: float, bleu: float, chrf: float, samples: list[Sample]) -> None:
         self.scores = f"step {step:,}: development loss {loss:.3f}  BLEU {bleu:.1f}  chrF {chrf:.1f}"
         self.samples = samples
-        self.recent.clear()  # a validation's time is not training's
-        self.recent.append((time.monotonic(), 0))
+        pause = time.monotonic() - self.recent[-1][0]  # a validation's time is not training's
+        self.recent = deque(((then + pause, n_tokens) for then, n_tokens in self.recent), self.recent.maxlen)
 
     def stop(self) -> None:
         self.running = False
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self.running, self.ended = False, True
 
     # The picture
 
@@ -117,23 +122,23 @@ class LiveReporter:
             return Text("")
         full = round(WIDTH * self.done / self.steps)
         loss = sum(self.losses[-20:]) / max(len(self.losses[-20:]), 1)
+        bar = Text.assemble(("━" * full, "green"), ("━" * (WIDTH - full), "dim"))
         lines = [
-            Text.assemble(
-                ("━" * full, "green"),
-                ("━" * (WIDTH - full), "dim"),
-                f"  step {self.done:,}/{self.steps:,}",
-                self.ending(),
-            ),
+            Text.assemble(bar, f"  step {self.done:,}/{self.steps:,}", self.ending()),
             Text.assemble((f"{sparkline(self.losses):<{WIDTH}}", "cyan"), "  loss ", (f"{loss:.3f}", "bold")),
             Text(f"{self.speed():>{WIDTH - 22},.0f} target tokens/s      learning rate {self.learning_rate:.2e}"),
         ]
-        if self.scores:
-            lines.append(Text(self.scores, "bold"))
-        for sample in self.samples:
-            lines.append(Text.assemble("  ", sample.source, ("  →  ", "dim"), (sample.translation, "yellow")))
+        lines += [Text(self.scores, "bold")] if self.scores else []
+        lines += [
+            Text.assemble("  ", sample.source, ("  →  ", "dim"), (sample.translation, "yellow"))
+            for sample in self.samples
+        ]
         return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
 
     def ending(self) -> str:
+        """What stands behind the bar."""
         if self.running:
             return f"  {self.time_left()} left"
+        if not self.ended:
+            return "  choosing among its last, best and averaged weights"
         return "  done" if self.done == self.steps else "  stopped"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prosector.cli import options
 from prosector.cli.console import say
 from prosector.cli.corpora import corpus
 from prosector.cli.lines import whole_file
+from prosector.cli.options import Beam, Columns, Parts
 
 if TYPE_CHECKING:
     from prosector.evaluation.evaluate import Evaluation
@@ -29,17 +32,10 @@ Examples:
 
 Model = Annotated[str, typer.Option("--model", metavar="NAME|DIR", help="An installed model, or a folder.")]
 Data = Annotated[str, typer.Option("--data", metavar="FILE", help="The sentence pairs.")]
-Columns = Annotated[str, typer.Option(metavar="NAMES", help="What the columns of --data hold.")]
-Beam = Annotated[int | None, typer.Option(metavar="N", help="Hypotheses followed at once; 1 is greedy. [default: 4]")]
 Limit = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first N pairs.")]
-Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here; - is standard output.")
-]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here; - is stdout.")]
 Output = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write source, reference, translation (TSV).")
-]
-Part = Annotated[
-    list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with the model's Position.")
 ]
 
 
@@ -51,16 +47,14 @@ def evaluate(
     limit: Limit = None,
     json_file: Json = None,
     output: Output = None,
-    parts: Part = None,
+    parts: Parts = None,
 ) -> None:
     from prosector.config.decoding import decoding_from
     from prosector.data.corpus import read_pairs
     from prosector.decoding import load
     from prosector.evaluation.evaluate import evaluate as judged
-    from prosector.positions import load_parts
 
-    for part in parts or ():
-        load_parts(part)
+    options.load(parts)
     decoding = decoding_from(None, {"beam": beam})
     translator = load(model)
     languages = translator.config.source, translator.config.target
@@ -78,7 +72,7 @@ def evaluate(
     if output:
         with whole_file(output) as file:
             for pair, translation in zip(pairs, result.translations, strict=True):
-                file.write("\t".join(" ".join(text.split()) for text in (*pair, translation)) + "\n")
+                file.write("\t".join(re.sub(r"[\t\r\n]+", " ", text) for text in (*pair, translation)) + "\n")
     if json_file:
         text = json.dumps(figures, indent=2, ensure_ascii=False) + "\n"
         if json_file == Path("-"):

@@ -52,9 +52,7 @@ def decoded(line: bytes, number: int) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"standard input, line {number}: not UTF-8 ({error.reason} at byte {error.start}); convert it, as with iconv"
-        ) from error
+        raise ValueError(f"standard input, line {number}: not UTF-8 ({error.reason} at byte {error.start})") from error
 
 
 def raw_lines(file: BinaryIO) -> Iterator[list[bytes]]:

@@ -7,7 +7,7 @@ imports PyTorch when it runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from prosector.cli import demo, evaluate, models, train, translate
 from prosector.cli.console import no_color, prepare_streams, silence_stdout
-from prosector.cli.mistakes import PipeClosed, Stopped, explained
+from prosector.cli.mistakes import PipeClosedError, StoppedError, explained
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +31,7 @@ Exit codes: 0 well; 2 a mistake in the call or its files; 1 a fault of Prosector
 
 
 class Verbs(TyperGroup):
-    """The verbs in the order of a first visit. Ctrl-C and closed pipes pass typer by, which has other plans for them."""
+    """The verbs in the order of a first visit; Ctrl-C and closed pipes pass typer by, which has plans of its own."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
@@ -40,9 +40,9 @@ class Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            raise PipeClosed from error
+            raise PipeClosedError from error
         except KeyboardInterrupt as error:
-            raise Stopped("stopped") from error
+            raise StoppedError("stopped") from error
 
 
 app = typer.Typer(
@@ -55,7 +55,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-VERBS = {
+VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "translate": (translate.translate, translate.HELP),
     "train": (train.train, train.HELP),
     "evaluate": (evaluate.evaluate, evaluate.HELP),
@@ -89,10 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = typer.main.get_command(app).main(kept, prog_name="prosector", standalone_mode=False)
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except (PipeClosed, BrokenPipeError):
+    except (PipeClosedError, BrokenPipeError):
         silence_stdout()
         return 0
-    except Stopped as stop:
+    except StoppedError as stop:
         print(f"{name}: {stop}", file=sys.stderr)
         return 130
     except Exception as error:

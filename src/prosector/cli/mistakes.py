@@ -26,11 +26,11 @@ MISTAKES = (
 )
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """Ctrl-C; the message says what was saved and how to go on."""
 
 
-class PipeClosed(Exception):
+class PipeClosedError(Exception):
     """Whoever read our output has seen enough."""
 
 

@@ -70,14 +70,9 @@ def described(name: str, folder: Path) -> str:
     with safe_open(folder / "model.safetensors", framework="numpy") as weights:
         n_weights = sum(math.prod(weights.get_slice(key).get_shape()) for key in weights.keys())  # noqa: SIM118
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-    lines = [
-        f"{name:<10}{LANGUAGES[config.source]} to {LANGUAGES[config.target]}, {config.kind}, "
-        f"{n_weights:,} weights, {size / 2**20:.1f} MiB",
-        f"{'':<10}{folder}",
-    ]
-    if figures := figures_in(folder / "README.md"):
-        lines.insert(1, f"{'':<10}{figures}")
-    return "\n".join(lines)
+    what = f"{LANGUAGES[config.source]} to {LANGUAGES[config.target]}, {config.kind}, {n_weights:,} weights"
+    lines = [f"{what}, {size / 2**20:.1f} MiB", figures_in(folder / "README.md"), str(folder)]
+    return f"{name:<10}" + f"\n{'':<10}".join(filter(None, lines))
 
 
 def figures_in(readme: Path) -> str:

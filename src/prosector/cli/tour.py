@@ -18,7 +18,7 @@ from prosector.data.corpus import Pair
 from prosector.data.hsk import read_hsk, split, write_tsv
 from prosector.decoding import Translator, installed_models, load
 from prosector.evaluation.evaluate import evaluate
-from prosector.training.run import train
+from prosector.training.run import Start, train
 
 SENTENCES = {
     "zh-en": ["我喜欢深度学习。", "人山人海。", "明天会下雨吗？", "这家饭馆的菜又便宜又好吃。"],
@@ -100,7 +100,7 @@ class Tour:
         self.say()
         self.judge("fine-tuned", load(self.folder / "fine-tuned"), test)
         self.say(
-            "  To be fair to the small one: these sentences were among the many that the shipped model was trained on,\n"
+            "  In fairness: the shipped model has met these sentences among the many it learned from,\n"
             "  so its figures say what a head start brings here, not how well it does on sentences it never saw."
         )
         return self.folder / "fine-tuned"
@@ -126,7 +126,7 @@ class Tour:
         self.heading("To go on")
         self.say(
             f"  prosector translate --model {quoted(model)} 你今天好吗？\n"
-            f"  prosector train demo --data {quoted(self.folder / 'train.tsv')} --set model.position=rope --out runs/rope\n"
+            f"  prosector train demo --data {quoted(self.folder / 'train.tsv')} --out rope --set model.position=rope\n"
             "  prosector train demo-fine-tune --from zh-en --data your-pairs.tsv --out runs/yours\n"
             "  prosector --help"
         )
@@ -146,7 +146,7 @@ class Tour:
         files = [f'data.{part} = [{{path = "{(self.folder / part).absolute()}.tsv"}}]' for part in ("train", "dev")]
         return read_run(find_recipe(preset), files)
 
-    def fit(self, preset: str, start: trial.Start, seconds: float, out: Path, model: Path | None = None) -> None:
+    def fit(self, preset: str, start: Start, seconds: float, out: Path, model: Path | None = None) -> None:
         """Train as long as that."""
         config = trial.fitted(start, seconds, self.folder / "timing" / out.name)
         self.say(f"  {config.training.steps:,} steps fit into {seconds:.0f} seconds on this machine as it is now.")
@@ -166,9 +166,6 @@ def table(looks: Looks) -> list[str]:
     """For each word written the two words of the source that it looked at most, the heads' mean."""
     lines = []
     for word, weights in zip(looks.written, looks.weights.mean(dim=0), strict=True):
-        best = weights.topk(min(2, len(weights)))
-        at = ", ".join(
-            f"{looks.read[i]} {weight:.2f}" for weight, i in zip(best.values.tolist(), best.indices.tolist())
-        )
-        lines.append(f"{word:<14} looks at {at}")
+        most = weights.argsort(descending=True)[:2].tolist()
+        lines.append(f"{word:<14} looks at " + ", ".join(f"{looks.read[i]} {weights[i]:.2f}" for i in most))
     return lines

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prosector.cli import options
 from prosector.cli.console import quoted
 from prosector.cli.corpora import corpus
-from prosector.cli.mistakes import Stopped
+from prosector.cli.mistakes import StoppedError
+from prosector.cli.options import Columns, Parts
 
 if TYPE_CHECKING:
     from prosector.config.run import RunConfig
@@ -42,14 +44,10 @@ Examples:
 Recipe = Annotated[str | None, typer.Argument(metavar="RECIPE", help="A preset's name, or a TOML file.")]
 Data = Annotated[list[str] | None, typer.Option("--data", metavar="FILE", help="Pairs to train on, not the recipe's.")]
 Dev = Annotated[list[str] | None, typer.Option("--dev", metavar="FILE", help="Pairs to choose on.")]
-Columns = Annotated[str, typer.Option(metavar="NAMES", help="What the columns of --data and --dev hold.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the model goes; runs/RECIPE if not given.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe.")]
 From = Annotated[str | None, typer.Option("--from", metavar="MODEL", help="Fine-tune this model: a name or a folder.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
-Part = Annotated[
-    list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with your own Position.")
-]
 List = Annotated[bool, typer.Option("--list", help="List the presets.")]
 
 
@@ -62,7 +60,7 @@ def train(
     settings: Set = None,
     start_from: From = None,
     resume: Resume = False,
-    parts: Part = None,
+    parts: Parts = None,
     list_presets: List = False,
 ) -> None:
     from prosector.cli.display import reporter
@@ -79,12 +77,10 @@ def train(
 
     from prosector.config.run import RunConfig, read_run
     from prosector.decoding.installed import find_model
-    from prosector.positions import load_parts
     from prosector.training import run
     from prosector.training.loop import InterruptedRunError
 
-    for part in parts or ():
-        load_parts(part)
+    options.load(parts)
     start = None if start_from is None else find_model(start_from)
     config = None
     if recipe is not None:
@@ -94,6 +90,8 @@ def train(
         files = assigned(data or (), dev or (), columns, (languages.source, languages.target))
         given = [*files, *(settings or ())]
         config = read_run(path, [*direction, *given])
+        if start is not None:
+            check_fitting(settings or ())
         if resume:
             check_same(out, config, given)
     elif data or dev or settings or start:
@@ -104,9 +102,9 @@ def train(
             outcome = run.train(config or RunConfig(), out, told, start_from=None if resume else start, resume=resume)
     except (InterruptedRunError, KeyboardInterrupt) as stop:
         if not (out / "training" / "state.pt").exists():
-            raise Stopped("stopped before there was anything to save") from stop
+            raise StoppedError("stopped before there was anything to save") from stop
         again = ["prosector train --resume --out", quoted(out), *(f"--part {quoted(part)}" for part in parts or ())]
-        raise Stopped(f"stopped and saved; to go on: {' '.join(again)}") from stop
+        raise StoppedError(f"stopped and saved; to go on: {' '.join(again)}") from stop
     tell(outcome, out, parts or ())
 
 
@@ -157,14 +155,29 @@ def assigned(data: Sequence[str], dev: Sequence[str], columns: str, languages: t
     """Files of the command line as assignments to a recipe; with --data, the recipe's own files are all left out."""
 
     def assignment(key: str, files: Sequence[str]) -> str:
-        # JSON's strings and lists are TOML's too.
         tables = (corpus(file, columns, languages).model_dump(mode="json") for file in files)
-        written = (
-            ", ".join(f"{k} = {json.dumps(v, ensure_ascii=False)}" for k, v in table.items()) for table in tables
-        )
+        written = (", ".join(f"{k} = {as_toml(v)}" for k, v in table.items()) for table in tables)
         return f"{key} = [{', '.join(f'{{{table}}}' for table in written)}]"
 
     return [assignment("data.train", data)] * bool(data) + [assignment("data.dev", dev)] * bool(data or dev)
+
+
+def as_toml(value: object) -> str:
+    """A string, a number or a list of them as TOML writes it, which is as JSON does."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def check_fitting(settings: Sequence[str]) -> None:
+    """What a model that is fine-tuned brings along cannot be set.
+
+    Raises:
+        ValueError: it is; the keys are named.
+    """
+    keys = [setting.partition("=")[0].strip() for setting in settings]
+    free = {"model.dropout", "model.attention_dropout"}
+    fixed = [key for key in keys if key.split(".")[0] in {"model", "tokenizer"} and key not in free]
+    if fixed:
+        raise ValueError(f"{', '.join(fixed)}: --from brings the model and its tokenizers; only its dropout can be set")
 
 
 def check_same(out: Path, config: RunConfig, given: Sequence[str]) -> None:
@@ -179,9 +192,7 @@ def check_same(out: Path, config: RunConfig, given: Sequence[str]) -> None:
     keys = [assignment.partition("=")[0].strip() for assignment in given]
     other = [key for key in keys if value_at(begun, key) != value_at(config, key)]
     if other:
-        raise ValueError(
-            f"{out} was begun with another {' and another '.join(other)}; to go on with it, leave that out"
-        )
+        raise ValueError(f"{out} was begun with another {' and another '.join(other)}; leave that out to go on with it")
 
 
 def value_at(config: object, key: str) -> object:

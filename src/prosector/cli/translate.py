@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from prosector.cli import options
 from prosector.cli.console import is_terminal
 from prosector.cli.lines import chunks, standard_input, whole_file
+from prosector.cli.options import Beam, Parts
 
 if TYPE_CHECKING:
     from prosector.config.decoding import DecodingConfig, DecodingFields
@@ -40,24 +42,16 @@ Text = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Lines to
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME|DIR", help="An installed model, or a folder.")]
 Input = Annotated[Path | None, typer.Option("--input", metavar="FILE", help="Translate the lines of a file.")]
 Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write here, all or nothing.")]
-Beam = Annotated[int | None, typer.Option(metavar="N", help="Hypotheses followed at once; 1 is greedy. [default: 4]")]
 NBest = Annotated[int, typer.Option(metavar="N", help="The N best translations of each line.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Put the score before each translation.")]
-Temperature = Annotated[
-    float | None, typer.Option(metavar="T", help="Draw by chance; below 1 sharper, above 1 flatter.")
-]
+Temperature = Annotated[float | None, typer.Option(metavar="T", help="Draw by chance; below 1 sharper, above flatter.")]
 TopK = Annotated[int | None, typer.Option(metavar="N", help="Draw among the N likeliest tokens.")]
-TopP = Annotated[
-    float | None, typer.Option(metavar="P", help="Draw among the likeliest tokens of probability P together.")
-]
+TopP = Annotated[float | None, typer.Option(metavar="P", help="Draw among the likeliest, of probability P together.")]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Draw with this seed.")]
 MaxLength = Annotated[int | None, typer.Option(metavar="N", help="Longest translation of a sentence, in tokens.")]
 Alpha = Annotated[float, typer.Option(metavar="A", help="Length penalty: Σ log p / length^A.")]
 NoGuard = Annotated[bool, typer.Option("--no-repetition-guard", help="Let it say the same thing on and on.")]
 Simplify = Annotated[bool, typer.Option("--simplify", help="Simplified Chinese, in and out (needs OpenCC).")]
-Part = Annotated[
-    list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with the model's Position.")
-]
 
 
 def translate(
@@ -76,13 +70,12 @@ def translate(
     alpha: Alpha = 1.0,
     no_repetition_guard: NoGuard = False,
     simplified: Simplify = False,
-    parts: Part = None,
+    parts: Parts = None,
 ) -> None:
     source, is_stream = source_of(text or [], input)
     with whole_file(output) if output else nullcontext(sys.stdout) as target:
         from prosector.config.decoding import decoding_from
         from prosector.decoding import load, translator_for
-        from prosector.positions import load_parts
         from prosector.text import simplify
 
         fields: DecodingFields = {
@@ -99,8 +92,7 @@ def translate(
         decoding = decoding_from(None, fields)
         if simplified:
             simplify("")  # whether it can be done, before there is work to lose
-        for part in parts or ():
-            load_parts(part)
+        options.load(parts)
         choose = translator_for if model is None else always(load(model))
         progress = Progress(sys.stderr, quiet=is_terminal(target))
         done = 0
@@ -166,7 +158,8 @@ def written(best: Sequence[Candidate], number: int | None, scored: bool) -> Iter
     """A line for each candidate: its line's number if there may be several, its score if it is wanted, the text."""
     for candidate in best:
         columns = [str(number)] * (number is not None) + [f"{candidate.score:.4f}"] * scored
-        yield "\t".join([*columns, " ".join(candidate.text.splitlines())]) + "\n"
+        text = " ".join(candidate.text.splitlines())
+        yield "\t".join([*columns, text.replace("\t", " ") if columns else text]) + "\n"
 
 
 class Progress:
@@ -174,25 +167,21 @@ class Progress:
 
     def __init__(self, stream: TextIO, quiet: bool) -> None:
         self.stream, self.quiet = stream, quiet
-        self.began = self.told = time.monotonic()
+        self.began = time.monotonic()
+        self.next, self.told = self.began + 2, False
         self.redraws = is_terminal(stream)
 
     def tell(self, done: int) -> None:
         """So many lines are done."""
         now = time.monotonic()
-        if (
-            self.quiet
-            or now - self.began < 2
-            or now - self.told < (0.2 if self.redraws else 10)
-            and self.told > self.began
-        ):
+        if self.quiet or now < self.next:
             return
-        self.told = now
+        self.next, self.told = now + (0.2 if self.redraws else 10), True
         text = f"{done:,} lines translated, {done / (now - self.began):,.1f} a second"
         self.stream.write(f"\r\x1b[K{text}" if self.redraws else f"{text}\n")
         self.stream.flush()
 
     def end(self) -> None:
         """Take the line away."""
-        if self.redraws and self.told > self.began:
+        if self.redraws and self.told:
             self.stream.write("\r\x1b[K")

@@ -25,6 +25,10 @@ class DecodingConfig(Config):
     max_length: int | None = Field(
         None, ge=1, description="the longest translation of a sentence, in tokens; 2 · source + 10 if not given"
     )
+    by_sentence: bool = Field(
+        True,
+        description="translate each sentence of a line by itself; if not, only where a line is longer than in training",
+    )
     repetition_guard: bool = Field(True, description="forbid a third copy in a row of what the source says once")
     temperature: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="sample from p^(1/temperature): below 1 sharper, above 1 flatter"
@@ -33,7 +37,7 @@ class DecodingConfig(Config):
     top_p: float | None = Field(
         None, gt=0, le=1, description="sample among the likeliest tokens that together have this probability"
     )
-    seed: int | None = Field(None, ge=0, description="sample with this seed; 0 if it samples and none is given")
+    seed: int | None = Field(None, ge=0, description="sample; a text and a seed give the same again; 0 if not given")
     batch_tokens: int = Field(4096, gt=0, description="source tokens of a batch times the beam, padding counted")
 
     @model_validator(mode="after")
@@ -75,6 +79,7 @@ class DecodingFields(TypedDict, total=False):
     alpha: float
     n_best: int
     max_length: int | None
+    by_sentence: bool
     repetition_guard: bool
     temperature: float | None
     top_k: int | None

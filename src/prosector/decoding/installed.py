@@ -24,7 +24,7 @@ def find_model(name_or_folder: str | Path) -> Path:
     if str(name_or_folder) in installed:
         return installed[str(name_or_folder)]
     folder = Path(name_or_folder).expanduser()
-    if folder.is_dir():
+    if str(name_or_folder) and folder.is_dir():
         return folder
     names = ", ".join(installed) or "none"
     raise FileNotFoundError(

@@ -51,6 +51,8 @@ def forbidden_next(written: Sequence[int], allowed: Allowed, wordiness: Sequence
     """
     forbidden = []
     for n in range(1, (len(written) + 1) // (min(allowed) + 1) + 1):
+        if written[-1] != written[-1 - n]:  # most phrases are ruled out here, at once
+            continue
         phrase = written[-n:]
         copies = allowed.words if sum(wordiness[token] for token in phrase) >= 2 else allowed.signs
         m = copies * n - 1

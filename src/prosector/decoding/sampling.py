@@ -38,8 +38,7 @@ def keep_top_p(log_p: Float[Tensor, "*B V"], p: float) -> Float[Tensor, "*B V"]:
     ordered, order = log_p.sort(dim=-1, descending=True, stable=True)
     probability = ordered.softmax(dim=-1)
     before = probability.cumsum(dim=-1) - probability  # of all likelier words together
-    outside = (before >= p).scatter(-1, order, before >= p)
-    return log_p.masked_fill(outside, -torch.inf)
+    return log_p.scatter(-1, order, ordered.masked_fill(before >= p, -torch.inf))
 
 
 def draw(log_p: Float[Tensor, "B V"], chance: Float[Tensor, " B"]) -> Int[Tensor, " B"]:

@@ -1,7 +1,7 @@
 """Long text cut into pieces that a model can read, and nothing lost: joined they are the text again.
 
 First at the ends of sentences; a sentence that is still too long in two near its middle, and again,
-until every piece fits: after a comma or the like, else at a space, else after a Chinese character,
+until every piece fits: after a comma or the like, else at a space, else beside a Chinese character,
 else anywhere.
 """
 
@@ -14,10 +14,12 @@ from prosector.text import split_sentences
 from prosector.text.chinese import HAN
 
 _LINE = re.compile(r"(\r\n|\n|\r)")
-_PLACES = [  # where to cut, the best first; each matches what the first part ends with
-    re.compile(r"[，；：、][”’」』）》]?\s*|[,;:]\s+"),
+_CLOSES = "，。！？；：、”’」』）》"  # no piece begins with one of these,
+_OPENS = "“‘「『（《"  # and none ends with one of these
+_PLACES = [  # where to cut, the best first: at the end of what matches
+    re.compile(rf"[，；：、](?![{_CLOSES}])\s*|[，；：、][{_CLOSES}]+\s*|[,;:]\s+"),
     re.compile(r"\s+"),
-    re.compile(f"[{HAN}，。！？；：、”’」』）》]"),
+    re.compile(rf"(?<=[{HAN}{_CLOSES}])(?![{_CLOSES}])|(?<![{_OPENS}])(?=[{HAN}])"),
 ]
 
 
@@ -46,6 +48,6 @@ def place_to_cut(text: str) -> int:
     """The place nearest to the middle where a cut does the least harm, neither the beginning nor the end."""
     half = len(text) / 2
     for kind in _PLACES:
-        if places := [end for match in kind.finditer(text) if (end := match.end()) < len(text)]:
+        if places := [end for match in kind.finditer(text) if 0 < (end := match.end()) < len(text)]:
             return min(places, key=lambda place: abs(place - half))
     return len(text) // 2

@@ -1,9 +1,10 @@
 """A translator: text in, text out, whatever the text.
 
-Lines stay lines. A line that is longer than what the model was trained on is translated in pieces,
-which `splitting.py` cuts; all pieces of all texts are sorted by length and searched for in batches;
-and what was found goes back to its place. So nothing is dropped, and no text's translation depends
-on the others.
+Lines stay lines, and each sentence of a line is translated by itself, since models learn from pairs of
+single sentences and drop half of what they read where there are more. A sentence that is longer than
+what the model was trained on is cut by `splitting.py`. All pieces of all texts are sorted by length and
+searched for in batches, and what was found goes back to its place. So nothing is dropped, and no text's
+translation depends on the others.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from prosector.decoding.search import search
 from prosector.decoding.splitting import split_lines, split_to_fit
 from prosector.decoding.step import anything_goes
 from prosector.models.transformer import Transformer
-from prosector.text import Tokenizer, script_of
+from prosector.text import Tokenizer, script_of, split_sentences
 from prosector.text.special import EOS
 
 __all__ = ["Candidate", "Translator", "find_model", "installed_models", "load", "translator_for"]
@@ -84,8 +85,8 @@ class Translator:
     ) -> str | list[str]:
         """The translation of a text, or of each of several, in order.
 
-        A blank text gives "", line breaks stay where they are, and what has neither a letter nor a digit
-        stays as it is. A long line is translated in pieces.
+        A blank text gives "", line breaks stay where they are, and what has no letter in it, such
+        as a number, stays as it is. A sentence longer than those that the model was trained on is translated in pieces.
 
         Args:
             texts: one text, or several.
@@ -107,23 +108,28 @@ class Translator:
         Arguments and errors as for `translate`.
         """
         how = decoding_from(decoding, fields)
-        plans = [self.plan(text) for text in checked([texts] if isinstance(texts, str) else list(texts))]
+        plans = [self.plan(text, how) for text in checked([texts] if isinstance(texts, str) else list(texts))]
         self.fill([piece for plan in plans for piece in plan if not piece.candidates], how)
         return [
             put_together([piece.candidates for piece in plan], [piece.after for piece in plan], how.n_best)
             for plan in plans
         ]
 
-    def plan(self, text: str) -> list[Piece]:
+    def plan(self, text: str, decoding: DecodingConfig) -> list[Piece]:
         """A text's pieces in order; one that stays as it is has its candidate already."""
         pieces = []
         for line, end in split_lines(text) if text.strip() else []:
-            parts = split_to_fit(" ".join(line.split()), self.fits)
+            parts = self.parts(" ".join(line.split()), decoding)
             for number, part in enumerate(parts, start=1):
                 after = BETWEEN_SENTENCES[self.config.target] if number < len(parts) else end
-                stays = not any(map(str.isalnum, part))
+                stays = not any(map(str.isalpha, part))
                 pieces.append(Piece(part.strip(), after, [Candidate(part.strip(), 0.0, True)] if stays else []))
         return pieces
+
+    def parts(self, line: str, decoding: DecodingConfig) -> list[str]:
+        """What of a line is translated at once; a blank line is one part."""
+        sentences = split_sentences(line) if decoding.by_sentence else [line]
+        return [part for sentence in sentences for part in split_to_fit(sentence, self.fits)] or [""]
 
     def fill(self, pieces: Sequence[Piece], decoding: DecodingConfig) -> None:
         """Find the candidates of every piece, in batches of like length."""

@@ -1,0 +1,258 @@
+"""`prosector train`, from a recipe to a model and back again."""
+
+import gzip
+import json
+import shutil
+import signal
+import time
+from hashlib import sha256
+
+import pytest
+from tests.cli.calls import PAIRS, start
+
+from prosector.cli.train import presets
+from prosector.config import position
+
+
+def weights(folder):
+    """What the run ended with, as a number that two runs can share."""
+    return sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def train(prosector, here, tmp_path):
+    """Train the tiny recipe into a folder of the test's own."""
+
+    def run(*arguments, out="out", data="pairs.tsv"):
+        files = ("--data", here / data) if data else ()
+        return prosector("train", here / "tiny.toml", *files, "--out", tmp_path / out, *arguments)
+
+    return run
+
+
+def test_a_run_ends_by_saying_where_the_model_is_and_how_to_use_it(train, prosector, tmp_path):
+    result = train()
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert lines[0].startswith(f"The model is in {tmp_path / 'out'}")
+    assert "BLEU" in lines[0]
+    assert lines[1] == f"Use it: prosector translate --model {tmp_path / 'out'} 我喜欢深度学习。"
+    assert "step     40/40  loss" in result.err
+    assert prosector(*lines[1].removeprefix("Use it: prosector ").split()).code == 0
+
+
+def test_the_presets_are_listed(prosector):
+    listed = prosector("train", "--list").out.splitlines()
+    assert [line.split()[0] for line in listed] == [path.stem for path in presets()]
+    assert all(len(line.split()) > 3 for line in listed)
+
+
+@pytest.mark.parametrize(
+    ("setting", "what"),
+    [
+        ("training.steps", "key=value"),
+        ("training.stepz=5", "training.stepz"),
+        ("training.steps=0", "training.steps"),
+        ("training.steps=many", "many"),
+        ("model.d_model.size=3", "d_model"),
+        ("model.n_heads=5", "n_heads=5"),
+        ("model.position=sideways", "sideways"),
+        ("data.source=fr", "fr"),
+        ("tokenizer.kind=unigram", "vocab_size"),
+    ],
+)
+def test_a_wrong_setting_is_named(train, setting, what):
+    result = train("--set", setting)
+    assert result.code == 2
+    assert what in result.err.splitlines()[-1]
+
+
+def test_settings_change_the_recipe(train, tmp_path):
+    assert train("--set", "training.steps=12", "--set", "model.position=rope", "--set", "training.seed=7").code == 0
+    run = json.loads((tmp_path / "out/training/run.json").read_text())
+    assert (run["training"]["steps"], run["model"]["position"]["kind"], run["training"]["seed"]) == (12, "rope", 7)
+
+
+def test_two_files_side_by_side_are_told_apart_by_their_endings(train, prosector, here, tmp_path):
+    """The same sentences as in the table, so the same weights."""
+    (tmp_path / "ours.en").write_text("".join(f"{en}\n" for en, _ in PAIRS), "utf-8")
+    with gzip.open(tmp_path / "ours.zh.gz", "wt", encoding="utf-8") as file:
+        file.writelines(f"{zh}\n" for _, zh in PAIRS)
+    assert train(out="table").code == 0
+    both = f"{tmp_path / 'ours.en'},{tmp_path / 'ours.zh.gz'}"
+    assert prosector("train", here / "tiny.toml", "--data", both, "--out", tmp_path / "files").code == 0
+    assert weights(tmp_path / "table") == weights(tmp_path / "files")
+
+
+def test_development_pairs_and_columns_can_be_given(train, prosector, here, tmp_path):
+    (tmp_path / "dev.tsv").write_text("我喜欢马。\tI like horses.\n", "utf-8")
+    (tmp_path / "train.tsv").write_text("".join(f"{zh}\t{en}\n" for en, zh in PAIRS), "utf-8")
+    files = ("--data", tmp_path / "train.tsv", "--dev", tmp_path / "dev.tsv", "--columns", "zh,en")
+    result = prosector("train", here / "tiny.toml", *files, "--out", tmp_path / "out")
+    assert result.code == 0
+    assert "40 pairs to train on (0 left out as too long), 1 to choose on" in result.err
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("I like cats. 我喜欢猫。\n", "line 1"),
+        ("I like cats.\t我喜欢猫。\n\n\t你好。\n", "line 3"),
+        ("", "no sentence pair"),
+        ("one\t一\n", "nothing to train on"),
+    ],
+)
+def test_a_broken_table_is_named_with_its_line(prosector, here, tmp_path, text, what):
+    (tmp_path / "broken.tsv").write_text(text, "utf-8")
+    result = prosector("train", here / "tiny.toml", "--data", tmp_path / "broken.tsv", "--out", tmp_path / "out")
+    assert result.code == 2
+    assert what in result.err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--data", "a.zh,b.en,c.en"], "SOURCE,TARGET"),
+        (["--data", "a.zh,b.en"], "a.zh"),
+        (["--columns", "en,fr"], "no zh"),
+        (["--columns", "zh,en,en"], "each once"),
+    ],
+)
+def test_data_that_cannot_be_meant_are_named(train, tmp_path, monkeypatch, options, what):
+    monkeypatch.chdir(tmp_path)
+    result = train(*options)
+    assert result.code == 2
+    assert what in result.err.splitlines()[-1]
+
+
+def test_nothing_is_trained_over(train, model):
+    result = train(out=model)
+    assert result.code == 2
+    assert "--resume" in result.err
+
+
+def test_a_folder_that_cannot_be_made_is_named(train, tmp_path):
+    (tmp_path / "file").touch()
+    result = train(out="file/out")
+    assert result.code == 2
+    assert result.err.splitlines()[-1] == f"prosector train: {tmp_path / 'file/out/training'}: Not a directory"
+
+
+def test_fine_tuning_takes_the_model_and_its_direction(prosector, here, model, tmp_path):
+    """Though the recipe says the other one."""
+    options = ("--from", model, "--set", "training.learning_rate=1e-6")
+    other = tmp_path / "other.toml"
+    other.write_text((here / "tiny.toml").read_text() + "\n", "utf-8")
+    text = (
+        other.read_text()
+        .replace("[data]", '[data]\nsource = "en"\ntarget = "zh"')
+        .replace("d_model = 32", "d_model = 64")
+    )
+    other.write_text(text, "utf-8")
+    assert prosector("train", other, "--data", here / "pairs.tsv", "--out", tmp_path / "fine", *options).code == 0
+    config = json.loads((tmp_path / "fine/config.json").read_text())
+    assert (config["source"], config["target"], config["model"]["d_model"]) == ("zh", "en", 32)
+    line = ("translate", "我喜欢猫。", "--model")
+    assert prosector(*line, tmp_path / "fine").out == prosector(*line, model).out  # so small a rate changes no word
+
+
+def test_what_the_model_brings_cannot_be_set(train, model):
+    result = train("--from", model, "--set", "model.dropout=0.3", "--set", "model.d_model=64")
+    assert result.code == 2
+    assert "model.d_model: --from" in result.err
+
+
+MINE = """
+from prosector.positions import Position
+
+class Parity(Position):
+    def embed(self, x, positions):
+        return x + (positions % 2)[..., None]
+"""
+
+
+def test_a_part_of_ones_own(train, prosector, tmp_path, monkeypatch):
+    monkeypatch.setattr(position, "_registered", {})
+    (tmp_path / "mine.py").write_text(MINE, "utf-8")
+    setting = ("--set", "model.position=Parity")
+    assert "Parity" in train(*setting).err  # nobody knows it yet
+    monkeypatch.setattr(position, "_registered", {})
+    result = train(*setting, "--part", tmp_path / "mine.py")
+    assert result.code == 0
+    assert f"--part {tmp_path / 'mine.py'}" in result.out
+
+    monkeypatch.setattr(position, "_registered", {})
+    translate = ("translate", "--model", tmp_path / "out", "我喜欢猫。")
+    assert prosector(*translate).code == 2  # a model's folder runs no code
+    assert prosector(*translate, "--part", tmp_path / "mine.py").code == 0
+
+
+# --- stopped, and resumed ------------------------------------------------------------------------------------------
+
+LONGER = ("--set", "training.steps=200", "--set", "training.save_every=25", "--set", "training.validate_every=50")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(here, tmp_path_factory):
+    """The weights of a run that nobody stopped."""
+    from prosector.cli.main import main
+
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    assert main([*map(str, ("train", here / "tiny.toml", "--data", here / "pairs.tsv", "--out", out)), *LONGER]) == 0
+    return weights(out)
+
+
+def begin(here, out, *options):
+    return start("train", here / "tiny.toml", "--data", here / "pairs.tsv", "--out", out, *LONGER, *options)
+
+
+def test_ctrl_c_saves_and_the_resumed_run_ends_the_same(prosector, here, tmp_path, undisturbed):
+    out = tmp_path / "my run"
+    with begin(here, out) as process:
+        while "step     50/200" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        last = process.stderr.read().splitlines()[-1]
+    assert last == f"prosector train: stopped and saved; to go on: prosector train --resume --out '{out}'"
+    assert not (out / "model.safetensors").exists()
+
+    result = prosector("train", "--resume", "--out", out)
+    assert result.code == 0
+    assert weights(out) == undisturbed
+
+
+@pytest.mark.slow
+def test_killed_three_times_it_ends_the_same(prosector, here, tmp_path, undisturbed):
+    out = tmp_path / "out"
+    for pause in (0.0, 0.4, 0.25):  # anywhere in a step, a checkpoint or a validation
+        with begin(here, out, *(["--resume"] if (out / "training/state.pt").exists() else [])) as process:
+            while "step" not in process.stderr.readline():
+                assert process.poll() is None
+            time.sleep(pause)
+            process.kill()
+    assert prosector("train", "--resume", "--out", out).code == 0
+    assert weights(out) == undisturbed
+
+
+def test_a_run_is_resumed_as_it_was_begun(train, prosector, tmp_path):
+    """The same call again with --resume is well; other values are not."""
+    begun = ("--set", "training.steps=20")
+    assert train(*begun).code == 0
+    first = weights(tmp_path / "out")
+    assert train(*begun, "--resume").code == 0
+    assert weights(tmp_path / "out") == first
+
+    assert "training.steps" in train("--set", "training.steps=30", "--resume").err
+    assert prosector("train", "--resume", "--out", tmp_path / "out", *begun).code == 2
+
+
+def test_a_run_is_not_resumed_on_other_sentences(train, prosector, here, tmp_path):
+    shutil.copy(here / "pairs.tsv", tmp_path / "pairs.tsv")
+    assert train("--data", tmp_path / "pairs.tsv", data=None).code == 0
+    with (tmp_path / "pairs.tsv").open("a", encoding="utf-8") as file:
+        file.write("I like horses.\t我喜欢马。\n")
+    result = prosector("train", "--resume", "--out", tmp_path / "out")
+    assert result.code == 2
+    assert "data" in result.err.splitlines()[-1]
