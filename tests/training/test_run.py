@@ -140,7 +140,9 @@ def test_accumulated_batches_are_one_large_batch(config, tmp_path):
         recorder = Recorder()
         train(run, tmp_path / name, recorder)
         losses.append(recorder.losses[1])
-    four = len(TRAIN) / (100 // 8)  # the toy's sentences have 7 or 8 tokens: nearly all of the corpus is in four batches
+    four = len(TRAIN) / (
+        100 // 8
+    )  # the toy's sentences have 7 or 8 tokens: nearly all of the corpus is in four batches
     assert four >= 4
     assert losses[0] == pytest.approx(losses[1], rel=0.02)
 

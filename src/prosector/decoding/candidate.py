@@ -14,7 +14,6 @@ class Candidate(NamedTuple):
         text: the translation.
         score: Σ log p / lengthᵅ, the higher the better; of a text translated in pieces, the pieces' mean.
             What stays as it is has 0, as if it were certain.
-            What stays as it is has 0, as if it were certain.
         finished: whether it ended by itself; otherwise it was cut at the longest length.
     """
 

@@ -65,7 +65,7 @@ class Validator:
             if not chosen:
                 continue
             src = collate([self.sources[i] for i in chosen], [[]] * len(chosen), self.config.data.source_eos).src
-            longest = 2 * src.shape[1] + 10
+            longest = [2 * len(self.sources[i]) + 10 for i in chosen]
             with matrix_products(self.config.training.precision, self.device):
                 found = greedy(model, src.to(self.device), max_length=longest)
             written |= {i: self.target.decode(hypothesis.ids) for i, hypothesis in zip(chosen, found, strict=True)}
