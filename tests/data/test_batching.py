@@ -54,6 +54,7 @@ def test_for_every_weight_an_epoch_takes_its_part_and_the_next_epochs_the_rest(s
     """Over the epochs nobody is met more than once oftener than anybody else."""
     members = range(7, 7 + size)
     whole, part = int(weight), round(size * (weight % 1))
+    part = max(part, 1) if weight < 1 else part
     counts = Counter(dict.fromkeys(members, 0))
     for number in range(epoch, epoch + 4):
         taken = share(members, weight, number, seed).tolist()
@@ -210,3 +211,10 @@ def test_targets_are_never_sampled(pieces):
 def test_only_a_unigram_vocabulary_can_be_sampled():
     with pytest.raises(ValueError, match=r"data\.sampling needs a unigram tokenizer"):
         batches([[Pair("a", "b")]], sampling=0.1)
+
+
+def test_a_small_corpus_of_small_weight_still_has_its_turn():
+    """Ten pairs at weight 0.04 are 0.4 of a pair an epoch; one is taken, the next one in the next epoch."""
+    taken = [share(range(10), 0.04, epoch, seed=1).tolist() for epoch in range(10)]
+    assert all(len(part) == 1 for part in taken)
+    assert sorted(i for part in taken for i in part) == list(range(10))

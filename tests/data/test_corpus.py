@@ -113,6 +113,22 @@ def test_a_packed_file_that_breaks_off_is_named(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])
+def test_for_every_byte_that_is_damaged_the_file_is_named(tmp_path, suffix):
+    """Or nothing is wrong with it: not every byte of a packed file matters."""
+    path = write(tmp_path / f"a.tsv{suffix}", "".join(f"{n}{n * n}\t{n}\n" for n in range(300)))
+    sound = path.read_bytes()
+    refused = 0
+    for place in range(0, len(sound), 7):
+        path.write_bytes(sound[:place] + bytes([sound[place] ^ 0x5A]) + sound[place + 1 :])
+        try:
+            read(path)
+        except ValueError as error:
+            assert path.name in str(error)  # noqa: PT017
+            refused += 1
+    assert refused > len(sound) / 7 / 2
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
 def test_a_file_that_is_not_packed_at_all_is_named(tmp_path, suffix):
     path = tmp_path / f"a.tsv{suffix}"
     path.write_text("Hello\t你好\n", encoding="utf-8")

@@ -147,7 +147,7 @@ def test_without_positions_i_love_you_is_you_love_me():
     assert_same(one, other.flip(1), 1e-12)
 
 
-@pytest.mark.parametrize("position", set(POSITIONS) - {"none", "alibi"})
+@pytest.mark.parametrize("position", [name for name in POSITIONS if name not in ("none", "alibi")])
 def test_with_positions_i_love_you_is_not_you_love_me(position):
     model = tiny(position=POSITIONS[position])
     one, other = model.encode(I_LOVE_YOU), model.encode(YOU_LOVE_ME)

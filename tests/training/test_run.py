@@ -4,16 +4,15 @@ import hashlib
 import io
 import json
 
-
 import pytest
 import torch
+from tests.training.sentences import DEV, PAIRS, TRAIN, write_table
 
 from prosector.config.run import RunConfig
 from prosector.decoding.folder import read_model
 from prosector.training.loop import InterruptedRunError, Loop
 from prosector.training.report import LineReporter
 from prosector.training.run import train
-from tests.training.sentences import DEV, PAIRS, TRAIN, write_table
 
 
 class Recorder(LineReporter):
@@ -140,10 +139,7 @@ def test_accumulated_batches_are_one_large_batch(config, tmp_path):
         recorder = Recorder()
         train(run, tmp_path / name, recorder)
         losses.append(recorder.losses[1])
-    four = len(TRAIN) / (
-        100 // 8
-    )  # the toy's sentences have 7 or 8 tokens: nearly all of the corpus is in four batches
-    assert four >= 4
+    assert len(TRAIN) / (100 // 8) >= 4  # sentences of 7 or 8 tokens: nearly all of the corpus is in four batches
     assert losses[0] == pytest.approx(losses[1], rel=0.02)
 
 

@@ -73,6 +73,8 @@ def share(members: range, weight: float, epoch: int, seed: int) -> Int[np.ndarra
     """A corpus' part in one epoch: all of it ⌊weight⌋ times, and for the rest of the weight the next part in turn."""
     whole = np.tile(np.arange(members.start, members.stop), int(weight))
     part = round(len(members) * (weight % 1))
+    if weight < 1 and len(members):
+        part = max(part, 1)  # however small the corpus
     turn = np.arange(epoch * part, (epoch + 1) * part) % max(len(members), 1)
     order = np.random.default_rng([seed, members.start]).permutation(np.arange(members.start, members.stop))
     return np.concatenate([whole, order[turn]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple, cast
@@ -53,7 +54,7 @@ def lines(path: Path) -> Iterator[str]:
                 yield text.rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}, line {number}: not UTF-8 ({error.reason} at byte {error.start})") from error
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path}: cannot be unpacked after line {number} ({error})") from error
 
 
@@ -127,14 +128,14 @@ def read_split(config: DataConfig, held_out: int = 1000) -> tuple[list[list[Pair
     """The training corpora, one list each, and the development pairs.
 
     Without development files the first pairs of the first corpora are held out, a tenth of
-    them at most; a training pair that equals a development pair on either side is dropped.
+    them at most but one at least; a training pair that equals a development pair on either side is dropped.
     """
     train = [read_pairs(file, config.source, config.target) for file in config.train]
     dev = [pair for file in config.dev for pair in read_pairs(file, config.source, config.target)]
     if config.simplify:
         train, dev = [simplified(corpus, config.source) for corpus in train], simplified(dev, config.source)
     if not dev:
-        held_out = min(held_out, sum(map(len, train)) // 10)
+        held_out = min(held_out, max(1, sum(map(len, train)) // 10))
         dev = [pair for corpus in train for pair in corpus][:held_out]
     sources, targets = {pair.source for pair in dev}, {pair.target for pair in dev}
     train = [[pair for pair in corpus if pair.source not in sources and pair.target not in targets] for corpus in train]
