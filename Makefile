@@ -49,10 +49,10 @@ demo: setup ## Translate, train a small translator, fine-tune: the tour (six min
 	@$(BIN)/prosector demo $(ARGS)
 
 test: setup ## Run the tests, but for the slow ones; ARGS="tests/attention -x" is passed on
-	@$(BIN)/python -m pytest -q -m "not slow" $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" $(ARGS)
 
 test-all: setup ## Run all tests, with many more examples for each law
-	@$(BIN)/python -m pytest -q --hypothesis-profile=thorough $(ARGS)
+	@$(BIN)/python -m pytest -q -n auto --dist loadfile --hypothesis-profile=thorough $(ARGS)
 
 lint: setup ## Check style, format and types
 	@$(BIN)/python -m ruff check .

@@ -6,7 +6,7 @@ import torch
 from PIL import Image
 from tests.cli.calls import PAIRS
 
-from prosector.cli import figure, tour, trial
+from prosector.cli import tour, trial
 from prosector.cli.attention import look
 from prosector.cli.demo import MARK, clean
 from prosector.cli.figure import draw_attention, font_for
@@ -38,12 +38,12 @@ def test_for_every_number_of_steps_the_intervals_fit(steps):
     assert training.validate_every <= steps
 
 
-def test_as_many_steps_are_taken_as_fit_into_the_time(here, tmp_path):
+def test_as_many_steps_are_taken_as_fit_into_the_time(here):
     """Twice the time, about twice the steps; never fewer than twenty."""
     config = read_run(here / "tiny.toml", [f'data.train = [{{path = "{here / "pairs.tsv"}"}}]'])
-    few, many = (fitted(start_of(config, None), seconds, tmp_path).training.steps for seconds in (1, 8))
+    few, many = (fitted(start_of(config, None), seconds).training.steps for seconds in (1, 8))
     assert 20 <= few < many
-    assert fitted(start_of(config, None), 0, tmp_path).training.steps == 20
+    assert fitted(start_of(config, None), 0).training.steps == 20
 
 
 def test_each_written_word_has_a_row_that_sums_to_one(model):
@@ -60,10 +60,8 @@ def test_a_font_is_taken_only_if_it_has_every_character():
 
 
 @pytest.mark.parametrize("read", [["我", "喜欢", "猫", "。"], ["a", "b", "c", "d"]])
-def test_without_a_chinese_font_places_are_numbers(tmp_path, monkeypatch, read):
+def test_without_a_chinese_font_places_are_numbers(tmp_path, read):
     """No tofu: nothing is drawn that the font lacks. Matplotlib would warn, and warnings are errors here."""
-    seen = []
-    monkeypatch.setattr(figure, "has_han", lambda words: seen.append(words) or read[0] == "我")
     draw_attention(tmp_path / "a.png", torch.rand(3, 5, 4).softmax(-1), list("Icats"), read, "title", None)
     picture = np.asarray(Image.open(tmp_path / "a.png").convert("L"))
     assert min(picture.shape) > 200
@@ -77,7 +75,7 @@ def small_tour(here, model, tmp_path, monkeypatch):
     monkeypatch.setattr(tour, "read_hsk", lambda: sentences)
     monkeypatch.setattr(tour, "split", lambda given: Split(given[:30], given[30:35], given[35:]))
     monkeypatch.setattr(tour, "find_recipe", lambda preset: here / "tiny.toml")
-    monkeypatch.setattr(trial, "fitted", lambda start, seconds, folder: with_steps(start.config, 20))
+    monkeypatch.setattr(trial, "fitted", lambda start, seconds: with_steps(start.config, 20))
     (tmp_path / "pretrained").mkdir()
     monkeypatch.setattr(installed, "PRETRAINED", tmp_path / "pretrained")
     monkeypatch.chdir(tmp_path)

@@ -23,10 +23,10 @@ Examples:
 
 FOLDER = Path(".demo")
 MARK = "made-by-prosector-demo"  # a file that says so: nobody else's folder is cleaned
-Seconds = Annotated[int, typer.Option(metavar="N", min=2, help="How long the training takes; fine-tuning, a third.")]
+Seconds = Annotated[int, typer.Option(metavar="N", min=2, help="How long the training takes; fine-tuning, a quarter.")]
 
 
-def demo(seconds: Seconds = 200) -> None:
+def demo(seconds: Seconds = 250) -> None:
     from prosector.cli.tour import Tour
     from prosector.training.loop import InterruptedRunError
 

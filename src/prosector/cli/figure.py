@@ -25,7 +25,10 @@ def draw_attention(
     from matplotlib import pyplot
     from matplotlib.font_manager import FontProperties
 
-    labels = list(read) if font or not has_han(read) else [str(place + 1) for place in range(len(read))]
+    columns_read, rows_written = (
+        list(words) if font or not has_han(words) else [str(place + 1) for place in range(len(words))]
+        for words in (read, written)
+    )
     properties = FontProperties(fname=str(font)) if font else FontProperties()
     n_heads = weights.shape[0]
     panels = [("mean of the heads", weights.mean(dim=0)), *((f"head {h + 1}", weights[h]) for h in range(n_heads))]
@@ -42,8 +45,9 @@ def draw_attention(
     for number, (axis, (name, values)) in enumerate(zip(used, panels, strict=True)):
         image = axis.imshow(values.float().numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
         axis.set_title(name, fontsize=10)
-        axis.set_xticks(range(len(labels)), labels, fontproperties=properties, fontsize=11)
-        axis.set_yticks(range(len(written)), written if number % columns == 0 else [""] * len(written), fontsize=10)
+        axis.set_xticks(range(len(read)), columns_read, fontproperties=properties, fontsize=11)
+        names = rows_written if number % columns == 0 else [""] * len(written)
+        axis.set_yticks(range(len(written)), names, fontproperties=properties, fontsize=10)
         axis.tick_params(length=0)
     figure.colorbar(image, ax=used, label="attention weight", shrink=0.6)
     figure.savefig(path, dpi=120)

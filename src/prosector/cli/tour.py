@@ -80,9 +80,7 @@ class Tour:
         self.heading("3. What it has learned")
         after = self.judge("small, from scratch", load(self.folder / "small"), test)
         for pair, first, last in zip(test, before, after[:SHOWN], strict=False):
-            self.say(f"\n  {pair.source}  (“{pair.target}”)")
-            self.say(f"    before  {first}", "dim")
-            self.say(f"    after   {last}")
+            self.compare(pair, {"before": first, "after": last})
         self.say(
             "\n  A few thousand sentences and minutes teach how English sounds and the commonest words, not a language."
         )
@@ -93,14 +91,16 @@ class Tour:
         if "zh-en" not in self.shipped:
             return None
         self.heading("4. What a head start is worth: fine-tuning the shipped model")
-        self.judge("shipped zh-en", load("zh-en"), test)
+        before = self.judge("shipped zh-en", load("zh-en"), test)
         self.say()
         start = trial.start_of(self.recipe("demo-fine-tune"), self.shipped["zh-en"])
-        self.fit("demo-fine-tune", start, self.seconds * 0.3, self.folder / "fine-tuned", self.shipped["zh-en"])
+        self.fit("demo-fine-tune", start, self.seconds * 0.25, self.folder / "fine-tuned", self.shipped["zh-en"])
         self.say()
-        self.judge("fine-tuned", load(self.folder / "fine-tuned"), test)
+        after = self.judge("fine-tuned", load(self.folder / "fine-tuned"), test)
+        for pair, first, last in zip(test, before, after[:SHOWN], strict=False):
+            self.compare(pair, {"shipped": first, "tuned": last})
         self.say(
-            "  In fairness: the shipped model has met these sentences among the many it learned from,\n"
+            "\n  In fairness: the shipped model has met these sentences among the many it learned from,\n"
             "  so its figures say what a head start brings here, not how well it does on sentences it never saw."
         )
         return self.folder / "fine-tuned"
@@ -110,7 +110,7 @@ class Tour:
         self.heading("5. What its attention looks at")
         looks = look(load(model), source)
         self.say(f"  {source}  →  {looks.translation}")
-        path, font = self.folder / "attention.png", font_for("".join(looks.read))
+        path, font = self.folder / "attention.png", font_for("".join(looks.read + looks.written))
         draw_attention(
             path, looks.weights, looks.written, looks.read, "Cross-attention, last layer of the decoder", font
         )
@@ -148,10 +148,16 @@ class Tour:
 
     def fit(self, preset: str, start: Start, seconds: float, out: Path, model: Path | None = None) -> None:
         """Train as long as that."""
-        config = trial.fitted(start, seconds, self.folder / "timing" / out.name)
+        config = trial.fitted(start, seconds)
         self.say(f"  {config.training.steps:,} steps fit into {seconds:.0f} seconds on this machine as it is now.")
         with reporter() as told:
             train(config, out, told, start_from=model)
+
+    def compare(self, pair: Pair, translations: dict[str, str]) -> None:
+        """A sentence, its reference, and what was written for it."""
+        self.say(f"\n  {pair.source}  (“{pair.target}”)")
+        for name, translation in translations.items():
+            self.say(f"    {name:<8}{translation}")
 
     def judge(self, name: str, translator: Translator, test: list[Pair]) -> list[str]:
         """Say how good a translator is on the test sentences, and return what it writes for them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 
@@ -14,7 +15,7 @@ from prosector.decoding.folder import FolderConfig, write_model
 from prosector.training.report import LineReporter
 from prosector.training.run import Start, prepare, start_afresh, start_from_model
 
-FOR_STEPS = 0.85  # the share of the time that goes to steps; validations take the rest
+FOR_STEPS = 0.9  # the share of the time that goes to steps; validations take the rest
 
 
 def start_of(config: RunConfig, model: Path | None) -> Start:
@@ -30,19 +31,19 @@ def write_untrained(start: Start, folder: Path) -> None:
     write_model(folder, described, start.model, start.source, start.target, "# Untrained\n\nRandom weights.\n")
 
 
-def fitted(start: Start, seconds: float, folder: Path) -> RunConfig:
+def fitted(start: Start, seconds: float) -> RunConfig:
     """The run's config with as many steps as fit into the time, on this machine as it is now.
 
     The weights of `start` are spent on the timing.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    loop = prepare(start, *read_split(start.config.data), folder, LineReporter(io.StringIO()))
-    loop.model.train()
-    loop.update()  # the first step is always slow
-    began = time.monotonic()
-    while loop.step < 4 or time.monotonic() - began < min(4.0, seconds / 10):
-        loop.update()
-    a_step = (time.monotonic() - began) / (loop.step - 1)
+    with TemporaryDirectory() as folder:
+        loop = prepare(start, *read_split(start.config.data), Path(folder), LineReporter(io.StringIO()))
+        loop.model.train()
+        loop.update()  # the first step is always slow
+        began = time.monotonic()
+        while loop.step < 4 or time.monotonic() - began < min(4.0, seconds / 10):
+            loop.update()
+        a_step = (time.monotonic() - began) / (loop.step - 1)
     return with_steps(start.config, max(20, round(FOR_STEPS * seconds / a_step)))
 
 
