@@ -100,5 +100,5 @@ def test_the_tour_without_a_shipped_model_and_again_with_one(prosector, small_to
 
 
 def test_the_presets_of_the_demo_are_recipes():
-    for name in ("demo", "demo-fine-tune"):
+    for name in ("demo", "fine-tune"):
         assert read_run(tour.find_recipe(name)).data.train == ()

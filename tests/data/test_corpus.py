@@ -192,10 +192,14 @@ def test_a_pair_that_shares_one_side_with_the_development_pairs_is_dropped_too(t
 
 
 @pytest.mark.parametrize("total, held_out", [(30, 3), (100, 10)])
-def test_without_development_files_the_first_tenth_is_held_out(tmp_path, total, held_out):
+def test_without_development_files_a_tenth_is_held_out_by_lot(tmp_path, total, held_out):
+    """By lot, and the same each time: a table is often sorted by length, and its beginning is not like the rest."""
     train = FileConfig(path=numbered(tmp_path / "train.tsv", range(total)))
     [kept], choose_on = read_split(DataConfig(train=(train,)))
-    assert [pair.source for pair in choose_on] == [f"数字 {n}" for n in range(held_out)]
+    assert len(choose_on) == held_out
+    assert choose_on == read_split(DataConfig(train=(train,)))[1]
+    assert {pair.source for pair in choose_on} != {f"数字 {n}" for n in range(held_out)}
+    assert not set(choose_on) & set(kept)
     assert len(kept) == total - held_out
     [kept], choose_on = read_split(DataConfig(train=(train,)), held_out=2)
     assert len(choose_on) == 2

@@ -93,8 +93,8 @@ class Tour:
         self.heading("4. What a head start is worth: fine-tuning the shipped model")
         before = self.judge("shipped zh-en", load("zh-en"), test)
         self.say()
-        start = trial.start_of(self.recipe("demo-fine-tune"), self.shipped["zh-en"])
-        self.fit("demo-fine-tune", start, self.seconds * 0.25, self.folder / "fine-tuned", self.shipped["zh-en"])
+        start = trial.start_of(self.recipe("fine-tune"), self.shipped["zh-en"])
+        self.fit("fine-tune", start, self.seconds * 0.25, self.folder / "fine-tuned", self.shipped["zh-en"])
         self.say()
         after = self.judge("fine-tuned", load(self.folder / "fine-tuned"), test)
         for pair, first, last in zip(test, before, after[:SHOWN], strict=False):
@@ -127,7 +127,7 @@ class Tour:
         self.say(
             f"  prosector translate --model {quoted(model)} 你今天好吗？\n"
             f"  prosector train demo --data {quoted(self.folder / 'train.tsv')} --out rope --set model.position=rope\n"
-            "  prosector train demo-fine-tune --from zh-en --data your-pairs.tsv --out runs/yours\n"
+            "  prosector train fine-tune --from zh-en --data your-pairs.tsv --out runs/yours\n"
             "  prosector --help"
         )
 

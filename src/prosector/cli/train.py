@@ -37,7 +37,7 @@ Examples:
   prosector train demo --data cmn.txt --out runs/mine
   prosector train demo --data talk.zh,talk.en --set training.steps=3000 --set model.position=rope
   prosector train --resume --out runs/mine
-  prosector train demo-fine-tune --from zh-en --data mine.tsv --out runs/fine
+  prosector train fine-tune --from zh-en --data mine.tsv --out runs/fine
   prosector train recipe.toml --part my_position.py
 """
 

@@ -36,7 +36,7 @@ class DataConfig(Config):
     target: Language = Field("en", description="the language to translate to")
     train: tuple[FileConfig, ...] = Field((), description="the corpora to train on")
     dev: tuple[FileConfig, ...] = Field(
-        (), description="the corpora to choose on; without any, the first pairs of train are held out, 1,000 at most"
+        (), description="the corpora to choose on; without any, pairs of train are held out by lot, 1,000 at most"
     )
     max_tokens: int = Field(128, gt=1, description="pairs with a longer side, in tokens, are left out of training")
     batch_tokens: int = Field(4096, gt=0, description="tokens of a batch's longer side, padding counted")

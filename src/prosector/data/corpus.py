@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
+import random
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,16 +128,17 @@ def read_pairs(file: FileConfig, source: str, target: str) -> list[Pair]:
 def read_split(config: DataConfig, held_out: int = 1000) -> tuple[list[list[Pair]], list[Pair]]:
     """The training corpora, one list each, and the development pairs.
 
-    Without development files the first pairs of the first corpora are held out, a tenth of
-    them at most but one at least; a training pair that equals a development pair on either side is dropped.
+    Without development files some pairs are held out, drawn by lot, a tenth of all at most but
+    one at least; a training pair that equals a development pair on either side is dropped.
     """
     train = [read_pairs(file, config.source, config.target) for file in config.train]
     dev = [pair for file in config.dev for pair in read_pairs(file, config.source, config.target)]
     if config.simplify:
         train, dev = [simplified(corpus, config.source) for corpus in train], simplified(dev, config.source)
     if not dev:
-        held_out = min(held_out, max(1, sum(map(len, train)) // 10))
-        dev = [pair for corpus in train for pair in corpus][:held_out]
+        n_pairs = sum(map(len, train))
+        held_out = min(held_out, max(1, n_pairs // 10), n_pairs)
+        dev = random.Random(1).sample([pair for corpus in train for pair in corpus], held_out)
     sources, targets = {pair.source for pair in dev}, {pair.target for pair in dev}
     train = [[pair for pair in corpus if pair.source not in sources and pair.target not in targets] for corpus in train]
     return train, dev

@@ -174,7 +174,7 @@ class Loop:
 
     def validate(self) -> None:
         """Measure on the development pairs, and keep the weights if they are the best so far."""
-        result = self.validator(self.model)
+        result = self.validator(self.model, self.config.training.validate_pairs)
         self.note_validation("last", result)
         self.reporter.validated(self.step, result.loss, result.bleu, result.chrf, result.samples)
         if result.chrf > self.best_chrf:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from prosector.config.data import FileConfig
 from prosector.config.run import RunConfig
 from prosector.training.validate import Validation
 
@@ -11,24 +13,31 @@ NAMES = {"zh": "Chinese", "en": "English"}
 
 
 def model_readme(
-    config: RunConfig, chosen: str, results: Mapping[str, Validation], step: int, seconds: float, tokens: int
+    config: RunConfig,
+    chosen: str,
+    results: Mapping[str, Validation],
+    step: int,
+    seconds: float,
+    tokens: int,
+    start_from: str | None = None,
 ) -> str:
     """Markdown for the model's folder, from the run's own numbers."""
     data, model = config.data, config.model
-    files = "\n".join(f"- `{file.path}`, {file.weight:g} × an epoch" for file in data.train)
+    files = "\n".join(f"- {named(file)}, {file.weight:g} × an epoch" for file in data.train)
     rows = "\n".join(
         f"| {name}{' (kept)' if name == chosen else ''} | {result.loss:.3f} | {result.bleu:.1f} | {result.chrf:.1f} |"
         for name, result in results.items()
     )
+    began = f"It began as {start_from}, and was trained further for " if start_from else "Trained for "
     return f"""# {NAMES[data.source]} to {NAMES[data.target]}
 
 {config.description or "A translator trained with Prosector."}
 
 A Transformer of {model.encoder_layers} + {model.decoder_layers} layers, d_model {model.d_model}, {model.n_heads} heads,
 d_ff {model.d_ff}, {model.norm_placement}-norm, {model.position.kind} positions; vocabularies of {model.source_vocab:,}
-and {model.target_vocab:,} {config.tokenizer.kind} entries.
+and {model.target_vocab:,} entries.
 
-Trained for {step:,} steps on {tokens:,} target tokens in {seconds / 3600:.2f} hours, seed {config.training.seed}, on
+{began}{step:,} steps on {tokens:,} target tokens in {seconds / 3600:.2f} hours, seed {config.training.seed}, on
 
 {files}
 
@@ -36,5 +45,11 @@ Trained for {step:,} steps on {tokens:,} target tokens in {seconds / 3600:.2f} h
 |---|---|---|---|
 {rows}
 
-(The first {config.training.validate_pairs:,} development pairs, greedy.)
+(All development pairs, greedy.)
 """
+
+
+def named(file: FileConfig) -> str:
+    """A corpus by its files' names, without the folders of whoever trained on it."""
+    paths = [file.path] if isinstance(file.path, str) else file.path
+    return " and ".join(f"`{Path(path).name if Path(path).is_absolute() else path}`" for path in paths)

@@ -169,7 +169,7 @@ def train(
     else:
         loop.log.cut(0)  # of a run that was killed before its first checkpoint
     loop.run()
-    return finish(loop, start, folder)
+    return finish(loop, start, folder, start_from)
 
 
 def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], folder: Path, reporter: Reporter) -> Loop:
@@ -186,7 +186,7 @@ def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], fo
     return Loop(config, model.to(device), batches, Validator(dev, source, target, config, device), folder, reporter)
 
 
-def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
+def finish(loop: Loop, start: Start, folder: Path, start_from: Path | None) -> Outcome:
     """Of the last weights, the best, and the mean of the last few, keep what does best on the development pairs."""
     save_weights(loop.model, loop.folder / "last.safetensors")
     candidates = {"last": load_file(loop.folder / "last.safetensors"), "average": loop.averaged()}
@@ -208,6 +208,7 @@ def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
         max_tokens=config.data.max_tokens,
         model=config.model,
     )
-    readme = model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens)
+    began_as = None if start_from is None else start_from.name
+    readme = model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens, began_as)
     write_model(folder, described, loop.model, start.source, start.target, readme)
     return Outcome(chosen, results[chosen], loop.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -10,6 +11,7 @@ from prosector.config.run import RunConfig
 from prosector.data.batching import collate, cut
 from prosector.data.corpus import Pair
 from prosector.decoding.greedy import greedy
+from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.evaluation.scores import score
 from prosector.models.transformer import Transformer
 from prosector.text import Tokenizer
@@ -56,9 +58,13 @@ class Validator:
             count += batch.n_tokens
         return total / count
 
-    def translations(self, model: Transformer) -> list[str]:
-        """Greedy translations of the first `validate_pairs` pairs, in order."""
-        wanted = self.config.training.validate_pairs
+    @cached_property
+    def wordiness(self) -> list[int]:
+        """What the repetition guard knows of the target's tokens."""
+        return wordiness_of(self.target)
+
+    def translations(self, model: Transformer, wanted: int) -> list[str]:
+        """Greedy translations of the first pairs, in order."""
         written: dict[int, str] = {}
         for examples in self.batches:
             chosen = [i for i in examples if i < wanted]
@@ -67,14 +73,15 @@ class Validator:
             src = collate([self.sources[i] for i in chosen], [[]] * len(chosen), self.config.data.source_eos).src
             longest = [2 * len(self.sources[i]) + 10 for i in chosen]
             with matrix_products(self.config.training.precision, self.device):
-                found = greedy(model, src.to(self.device), max_length=longest)
+                guard = RepetitionGuard([self.pairs[i].source for i in chosen], self.wordiness)
+                found = greedy(model, src.to(self.device), max_length=longest, rule=guard)
             written |= {i: self.target.decode(hypothesis.ids) for i, hypothesis in zip(chosen, found, strict=True)}
         return [written[i] for i in sorted(written)]
 
-    def __call__(self, model: Transformer) -> Validation:
-        """Measure; the model is left in training as it came."""
+    def __call__(self, model: Transformer, n_pairs: int | None = None) -> Validation:
+        """Measure, the scores on the first `n_pairs`, all by default; the model is left in training as it came."""
         model.eval()
-        translations = self.translations(model)
+        translations = self.translations(model, len(self.pairs) if n_pairs is None else n_pairs)
         references = [pair.target for pair in self.pairs[: len(translations)]]
         scores = score(translations, references, self.config.data.target)
         samples = [Sample(*self.pairs[i], translations[i]) for i in self.shown if i < len(translations)]
