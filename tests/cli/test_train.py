@@ -99,7 +99,7 @@ def test_development_pairs_and_columns_can_be_given(train, prosector, here, tmp_
         ("I like cats. 我喜欢猫。\n", "line 1"),
         ("I like cats.\t我喜欢猫。\n\n\t你好。\n", "line 3"),
         ("", "no sentence pair"),
-        ("one\t一\n", "nothing to train on"),
+        ("one\t一\n", "too few pairs: 0 to train on and 1 to choose on"),
     ],
 )
 def test_a_broken_table_is_named_with_its_line(prosector, here, tmp_path, text, what):

@@ -121,3 +121,13 @@ def test_mistakes_are_named(model):
         seen.edit("encoder.0.norm1", lambda value: value[:1])
         with pytest.raises(ValueError, match=r"encoder\.0\.norm1 returned \[1, 4, 16\] for \[2, 4, 16\]"):
             model(SRC, TGT)
+
+
+def test_an_edit_that_met_nothing_is_no_silent_success(model):
+    def run_with_a_slip_of_the_pen():
+        with torch.no_grad(), observe(model) as seen:
+            seen.edit("decoder.*.kross.weights", torch.zeros_like)
+            model(SRC, TGT)
+
+    with pytest.raises(KeyError, match=r"nothing passed at 'decoder\.\*\.kross\.weights'"):
+        run_with_a_slip_of_the_pen()

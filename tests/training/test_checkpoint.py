@@ -58,3 +58,9 @@ def test_a_log_is_cut_where_its_checkpoint_was(tmp_path):
     assert [json.loads(line)["step"] for line in log.path.read_text().splitlines()] == [10, 20]
     log.write({"step": 21})
     assert log.path.read_text().count("\n") == 3
+
+
+def test_a_written_file_has_the_permissions_that_any_new_file_has(tmp_path):
+    (tmp_path / "plain").write_text("")
+    replace_file(tmp_path / "weights", lambda path: save_file({"w": torch.ones(1)}, path))
+    assert (tmp_path / "weights").stat().st_mode == (tmp_path / "plain").stat().st_mode

@@ -185,3 +185,39 @@ def test_without_development_files_the_first_pairs_are_held_out(config, tmp_path
     recorder = Recorder()
     train(made, tmp_path / "out", recorder)
     assert any("51 pairs to train on" in text and "5 to choose on" in text for text in recorder.said)
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(config, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "README.md").write_text("my own")
+    with pytest.raises(ValueError, match=r"mine is not empty \(it holds README.md\)"):
+        train(config(), tmp_path / "mine", Recorder())
+    assert (tmp_path / "mine" / "README.md").read_text() == "my own"
+    with pytest.raises(ValueError, match="is a file; --out names a folder"):
+        train(config(), tmp_path / "mine" / "README.md", Recorder())
+
+
+def test_two_runs_cannot_share_a_folder(config, tmp_path):
+    def second():
+        with pytest.raises(ValueError, match="another run is in"):
+            train(config(), tmp_path / "out", Recorder())
+
+    first = Recorder(at=2, then=second)
+    train(config(steps=4, warmup=1), tmp_path / "out", first)
+    assert sorted(first.losses) == [1, 2, 3, 4]
+
+
+def test_a_damaged_checkpoint_is_named(config, tmp_path):
+    train(config(steps=4, warmup=1), tmp_path / "out", Recorder())
+    state = tmp_path / "out" / "training" / "state.pt"
+    state.write_bytes(state.read_bytes()[:1000])
+    with pytest.raises(ValueError, match=r"state\.pt: damaged"):
+        train(config(), tmp_path / "out", Recorder(), resume=True)
+
+
+def test_too_few_pairs_are_counted(config, tmp_path):
+    write_table(tmp_path / "train.tsv", PAIRS[:1])
+    made = config()
+    made = made.model_copy(update={"data": made.data.model_copy(update={"dev": ()})})
+    with pytest.raises(ValueError, match="too few pairs: 0 to train on and 1 to choose on"):
+        train(made, tmp_path / "out", Recorder())

@@ -34,6 +34,8 @@ def find(path: str) -> Path:
     data = os.environ.get("PROSECTOR_DATA")
     places = ([Path(data) / given] if data else []) + [given, PRESETS / given]
     for place in places:
+        if place.is_dir():
+            raise ValueError(f"{path} is a folder; name a file of sentence pairs")
         if place.is_file():
             return place
     looked = " or ".join(dict.fromkeys(str(place.absolute()) for place in places if place != PRESETS / given))

@@ -17,7 +17,15 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     write(temporary)
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
+    os.chmod(temporary, 0o666 & ~current_umask())  # safetensors makes files that nobody else may read
     os.replace(temporary, path)
+
+
+def current_umask() -> int:
+    """The permissions that new files are not to have."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
 
 
 def replace_text(path: Path, text: str) -> None:

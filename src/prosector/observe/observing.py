@@ -37,6 +37,7 @@ class Seen:
         self._paths = {id(module): path for path, module in model.named_modules()}
         self._values: dict[str, list[Tensor]] = {}
         self._edits: list[tuple[str, Edit]] = []
+        self._met: set[str] = set()
 
     def edit(self, pattern: str, change: Edit) -> None:
         """Let `change` stand in for every value whose address fits the pattern (`*` is anything)."""
@@ -97,6 +98,7 @@ class Seen:
             return value
         for pattern, change in self._edits:
             if fnmatchcase(address, pattern):
+                self._met.add(pattern)
                 changed = change(value)
                 if changed.shape != value.shape:
                     raise ValueError(f"the edit of {address} returned {list(changed.shape)} for {list(value.shape)}")
@@ -110,6 +112,18 @@ class Seen:
             self._values.setdefault(address, []).append(value.detach())
         return value
 
+    def require_met(self) -> None:
+        """Every edit has met a value.
+
+        Raises:
+            KeyError: one has not, so that what came out is not what was asked for.
+        """
+        missed = [pattern for pattern, _ in self._edits if pattern not in self._met]
+        if missed:
+            raise KeyError(
+                f"nothing passed at {missed[0]!r}, so it edited nothing; `for address in seen` lists addresses"
+            )
+
     def _kept(self, address: str) -> bool:
         return any(fnmatchcase(address, pattern) for pattern in self.keep)
 
@@ -121,6 +135,9 @@ def observe(model: nn.Module, keep: Sequence[str] = ("*",), limit: int = 2**30) 
     Args:
         keep: patterns of the addresses to record; all by default, `()` for none.
         limit: how many bytes may be recorded.
+
+    Raises:
+        KeyError: at the end of the block, if an edit met no value.
     """
     seen = Seen(model, keep, limit)
     token = observer.set(seen)
@@ -128,3 +145,4 @@ def observe(model: nn.Module, keep: Sequence[str] = ("*",), limit: int = 2**30) 
         yield seen
     finally:
         observer.reset(token)
+    seen.require_met()

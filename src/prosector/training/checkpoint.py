@@ -36,8 +36,15 @@ def save_state(path: Path, state: Mapping[str, Any]) -> None:
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """Read what `save_state` wrote; tensors and plain values only, nothing is unpickled."""
-    return torch.load(path, map_location="cpu", weights_only=True)
+    """Read what `save_state` wrote; tensors and plain values only, nothing is unpickled.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # whatever a damaged file makes of the reader
+        raise ValueError(f"{path}: damaged, so this run cannot go on; begin another with a new --out") from error
 
 
 class Log:

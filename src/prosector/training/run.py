@@ -6,8 +6,10 @@ OUT/training/   the run's config, its checkpoints and log; may be deleted once t
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -130,6 +132,37 @@ def config_of(folder: Path) -> RunConfig:
     return RunConfig.model_validate_json((folder / "training" / "run.json").read_text(encoding="utf-8"))
 
 
+def require_room(folder: Path) -> None:
+    """A run begins in a folder of its own.
+
+    Raises:
+        ValueError: the folder holds a model, a run, or something else.
+    """
+    if (folder / "training" / "state.pt").exists() or (folder / "config.json").exists():
+        raise ValueError(f"{folder} already holds a model or a run; --resume goes on with it, or choose another --out")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file; --out names a folder for the model")
+    others = sorted(path.name for path in folder.iterdir() if path.name != "training") if folder.exists() else []
+    if others:
+        raise ValueError(f"{folder} is not empty (it holds {others[0]}); choose a new folder for the model")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second run out of a folder for as long as this one lasts; a killed one lets go too.
+
+    Raises:
+        ValueError: a run is in it now.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ValueError(f"another run is in {folder.parent} now; wait for it, or choose another --out") from error
+        yield
+
+
 def train(
     config: RunConfig, folder: Path, reporter: Reporter, *, start_from: Path | None = None, resume: bool = False
 ) -> Outcome:
@@ -146,30 +179,33 @@ def train(
     work = folder / "training"
     if resume:
         config = config_of(folder)
-    elif (work / "state.pt").exists() or (folder / "config.json").exists():
-        raise ValueError(f"{folder} already holds a model or a run; --resume goes on with it, or choose another --out")
+    else:
+        require_room(folder)
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
 
-    reporter.say("reading the sentence pairs and learning the vocabularies")
+    reporter.say("reading the sentence pairs")
     corpora, dev = read_split(config.data)
-    if not any(corpora) or not dev:
+    if not config.data.train:
         raise ValueError("there is nothing to train on: name files with --data, or in the preset's data.train")
+    if not any(corpora) or not dev:
+        n_pairs = sum(map(len, corpora))
+        raise ValueError(f"there are too few pairs: {n_pairs} to train on and {len(dev)} to choose on; give more")
     digest = fingerprint([*corpora, dev])
-    torch.manual_seed(config.training.seed)
-    if resume:
-        start = start_again(work, digest)
-    else:
-        start = start_afresh(config, corpora) if start_from is None else start_from_model(config, start_from)
-        write_start(work, start, digest)
-
-    loop = prepare(start, corpora, dev, work, reporter)
-    if resume:
-        loop.restore()
-    else:
-        loop.log.cut(0)  # of a run that was killed before its first checkpoint
-    loop.run()
-    return finish(loop, start, folder, start_from)
+    with locked(work):
+        torch.manual_seed(config.training.seed)
+        if resume:
+            start = start_again(work, digest)
+        else:
+            start = start_afresh(config, corpora) if start_from is None else start_from_model(config, start_from)
+            write_start(work, start, digest)
+        loop = prepare(start, corpora, dev, work, reporter)
+        if resume:
+            loop.restore()
+        else:
+            loop.log.cut(0)  # of a run that was killed before its first checkpoint
+        loop.run()
+        return finish(loop, start, folder, start_from)
 
 
 def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], folder: Path, reporter: Reporter) -> Loop:
