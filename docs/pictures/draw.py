@@ -20,13 +20,13 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
+from prosector.cli.figure import font_for
 from prosector.decoding.greedy import greedy
 from prosector.decoding.translator import load
 from prosector.observe import observe
 from prosector.text.special import EOS, SOS
 
 HERE = Path(__file__).parent
-CHINESE = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Source Han Sans SC", "PingFang SC", "SimHei")
 INK, PAPER, WARM, COOL, LEAF = "#22313f", "#fbfaf7", "#f6dfc1", "#d4e4f1", "#dcebd5"
 
 FLOORS = [  # from the floor up: the colour, and each room's name and what is in it
@@ -141,13 +141,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="zh-en", help="a Chinese-to-English model: a name or a folder")
     options = parser.parse_args()
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    fonts = [name for name in CHINESE if name in known]
-    if not fonts:
-        parser.error(f"no font with Chinese characters was found; install one of {', '.join(CHINESE)}")
-    plt.rcParams["font.sans-serif"] = [*fonts[:1], "DejaVu Sans"]
+    text = "我喜欢深度学习。"
+    font = font_for(text)
+    if font is None:
+        parser.error("no font with Chinese characters was found; install one (Debian: fonts-noto-cjk)")
+    font_manager.fontManager.addfont(font)
+    plt.rcParams["font.sans-serif"] = [font_manager.FontProperties(fname=font).get_name(), "DejaVu Sans"]
     draw_house()
-    draw_sentence(options.model, "我喜欢深度学习。")
+    draw_sentence(options.model, text)
 
 
 if __name__ == "__main__":
