@@ -1,6 +1,7 @@
 """The command line as a user calls it, and what it is called with: sentences of our own, and a tiny recipe."""
 
 import itertools
+import signal
 import subprocess
 import sys
 from typing import NamedTuple
@@ -55,4 +56,10 @@ def start(*arguments, **options):
     """Begin a command in a process of its own."""
     command = [sys.executable, "-m", "prosector.cli.main", *map(str, arguments)]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, text=True, **(pipes | options))
+    # A shell's background jobs ignore Ctrl-C, and so would what they start: the command begins as on a terminal.
+    return subprocess.Popen(command, text=True, preexec_fn=listen_to_ctrl_c, **(pipes | options))
+
+
+def listen_to_ctrl_c():
+    """Give SIGINT its default meaning."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

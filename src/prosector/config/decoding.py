@@ -16,7 +16,10 @@ class DecodingConfig(Config):
     """The search: by default a beam of 4. A field about sampling, if given, makes it draw instead."""
 
     beam: int | None = Field(
-        None, ge=1, description=f"hypotheses followed at once; 1 is greedy; {BEAM} if not given, unless it samples"
+        None,
+        ge=1,
+        le=256,
+        description=f"hypotheses followed at once, 256 at most; 1 is greedy; {BEAM} if not given, unless it samples",
     )
     alpha: float = Field(
         1.0, ge=0, allow_inf_nan=False, description="a hypothesis scores Σ log p / length^alpha; 0 prefers short ones"

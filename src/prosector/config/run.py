@@ -76,4 +76,4 @@ def read_run(path: Path, assignments: Sequence[str] = ()) -> RunConfig:
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:
-        raise ValueError(explain(error, str(path))) from error
+        raise ValueError(explain(error, f"{path} with --set" if assignments else str(path))) from error
