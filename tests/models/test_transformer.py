@@ -9,6 +9,8 @@ from tests.helpers import POSITIONS, TINY, sentences, tiny
 
 from prosector.config.run import explain
 from prosector.config.transformer import TransformerConfig
+from prosector.models import transformer
+from prosector.text import special
 from prosector.training.loss import label_smoothed_cross_entropy
 
 every_position = pytest.mark.parametrize("position", POSITIONS.values(), ids=POSITIONS)
@@ -180,3 +182,8 @@ def test_dropout_repeats_with_the_seed():
         outputs.append(model(src, tgt))
     assert torch.equal(outputs[0], outputs[1])
     assert not torch.equal(outputs[0], outputs[2])
+
+
+def test_the_model_and_the_tokenizers_agree_on_what_padding_is():
+    """Models stand below text in the house and cannot import its constant."""
+    assert transformer.PAD == special.PAD

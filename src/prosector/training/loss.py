@@ -4,7 +4,7 @@
     loss = - Σ_v q_v log p_v                      averaged over the labels that are not padding
 
 `chunked_cross_entropy` equals `label_smoothed_cross_entropy` of the output layer's logits. It makes
-the logits of a few hundred tokens at a time, and their gradient with them, so that those of the
+the logits of a thousand tokens at a time, and their gradient with them, so that those of the
 whole batch, by far the largest tensors of a training step, never exist.
 
 Shapes: N tokens, d features, V words.
@@ -16,7 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-PAD = 0
+from prosector.text.special import PAD
+
 CHUNK = 1024
 
 
