@@ -112,9 +112,17 @@ def test_rows_with_padding_on_the_left_have_positions_of_their_own():
 def test_for_every_table_to_torch_nn_and_back_is_the_same(shape, seed):
     may_look = torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.5
     positions = torch.arange(shape[2]), torch.arange(shape[3])
-    forbidden = Mask.dense(may_look).to_torch_nn(*positions)
-    assert torch.equal(forbidden, ~may_look)
-    assert torch.equal(Mask.from_torch_nn(forbidden).may_look(*positions), may_look)
+    forbidden = Mask.dense(may_look).to_torch_nn(*positions, n_heads=shape[1])
+    if shape[:2] == (1, 1):
+        assert torch.equal(forbidden, ~may_look[0, 0])
+    else:  # a row's heads one after the other
+        assert torch.equal(forbidden, ~may_look.reshape(-1, *shape[2:]))
+    assert torch.equal(Mask.from_torch_nn(forbidden, n_heads=shape[1]).may_look(*positions), may_look)
+
+
+def test_heads_must_divide_torch_nns_tables():
+    with pytest.raises(ValueError, match="3 tables, which 2 heads do not divide"):
+        Mask.from_torch_nn(torch.zeros(3, 2, 2, dtype=torch.bool), n_heads=2)
 
 
 def test_torch_nns_own_causal_mask_is_ours():

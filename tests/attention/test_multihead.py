@@ -81,9 +81,10 @@ def test_for_all_weights_and_masks_it_equals_torch_nn(n_heads, d_head, Lq, Lk, b
     x = torch.randn(2, Lq, n_heads * d_head, dtype=torch.float64)
     source = torch.randn(2, Lk, n_heads * d_head, dtype=torch.float64) if cross else x
 
-    forbidden, padding = torch.rand(Lq, Lk) < 0.4, torch.rand(2, Lk) < 0.4
-    forbidden[:, 0], padding[:, 0] = False, False  # with an empty row torch.nn gives NaN
-    mask = Mask.from_torch_nn(forbidden, padding)
+    tables = (Lq, Lk) if data.draw(st.booleans()) else (2 * n_heads, Lq, Lk)
+    forbidden, padding = torch.rand(tables) < 0.4, torch.rand(2, Lk) < 0.4
+    forbidden[..., 0], padding[:, 0] = False, False  # with an empty row torch.nn gives NaN
+    mask = Mask.from_torch_nn(forbidden, padding, n_heads)
     out, weights = theirs(x, source, source, attn_mask=forbidden, key_padding_mask=padding, average_attn_weights=False)
     torch.testing.assert_close(ours(x, source, everything(Lq, Lk, mask)), out, rtol=0, atol=1e-10)
 

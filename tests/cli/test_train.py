@@ -100,6 +100,7 @@ def test_development_pairs_and_columns_can_be_given(train, prosector, here, tmp_
         ("I like cats.\t我喜欢猫。\n\n\t你好。\n", "line 3"),
         ("", "no sentence pair"),
         ("one\t一\n", "too few pairs: 0 to train on and 1 to choose on"),
+        ("我喜欢猫。\tI like cats.\n", "what should be zh is en, and the other way round; name its columns"),
     ],
 )
 def test_a_broken_table_is_named_with_its_line(prosector, here, tmp_path, text, what):
@@ -186,6 +187,23 @@ def test_a_part_of_ones_own(train, prosector, tmp_path, monkeypatch):
     translate = ("translate", "--model", tmp_path / "out", "我喜欢猫。")
     assert prosector(*translate).code == 2  # a model's folder runs no code
     assert prosector(*translate, "--part", tmp_path / "mine.py").code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("return x + (positions % 2)[..., None].nonsense", "mine.py, line 6: AttributeError: 'Tensor' object has no"),
+        ("return x + self.table", "mine.py, line 6: AttributeError: 'Parity' object has no attribute 'table'"),
+        ("return (positions % 2)[..., None]", "Parity.embed returns (3, 1); it must return (1, 3, 32)"),
+        ("return x.view(7)", "mine.py, line 6: RuntimeError: shape '[7]' is invalid"),
+    ],
+)
+def test_a_part_that_fails_is_named_with_its_line(train, tmp_path, monkeypatch, line, what):
+    monkeypatch.setattr(position, "_registered", {})
+    (tmp_path / "mine.py").write_text(MINE.replace("return x + (positions % 2)[..., None]", line), "utf-8")
+    result = train("--set", "model.position=Parity", "--part", tmp_path / "mine.py")
+    assert result.code == 2
+    assert what in result.err.splitlines()[-1]
 
 
 # --- stopped, and resumed ------------------------------------------------------------------------------------------

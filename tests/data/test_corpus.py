@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prosector.config.data import DataConfig, FileConfig
-from prosector.data.corpus import Pair, find, lines, read_pairs, read_parallel, read_split, read_table
+from prosector.data.corpus import Pair, exchanged, find, lines, read_pairs, read_parallel, read_split, read_table
 
 PAIRS = [Pair("我喜欢深度学习。", "I like deep learning."), Pair("你好！", "Hello!")]
 TABLE = "".join(f"{en}\t{zh}\n" for zh, en in PAIRS)
@@ -134,6 +134,22 @@ def test_a_file_that_is_not_packed_at_all_is_named(tmp_path, suffix):
     path.write_text("Hello\t你好\n", encoding="utf-8")
     with pytest.raises(ValueError, match=rf"a.tsv{suffix}: cannot be unpacked after line 0"):
         read(path)
+
+
+@given(st.integers(0, 9), st.integers(0, 9))
+def test_languages_in_the_other_order_are_noticed_where_most_pairs_have_them_so(right, wrong):
+    pairs = [Pair("你好。", "Hello.")] * right + [Pair("Hello.", "你好。")] * wrong
+    assert exchanged(pairs, "zh", "en") == (wrong > right)
+    assert not exchanged([Pair("OK", "OK"), Pair("三", "3")], "zh", "en")
+
+
+def test_exchanged_files_are_named(tmp_path):
+    for name, text in (("a", "Hello.\n"), ("b", "你好。\n")):
+        (tmp_path / name).write_text(text, "utf-8")
+    files = FileConfig(path=(str(tmp_path / "a"), str(tmp_path / "b")))
+    assert read_pairs(files, "en", "zh") == [Pair("Hello.", "你好。")]
+    with pytest.raises(ValueError, match="what should be zh is en, and the other way round; exchange the two files"):
+        read_pairs(files, "zh", "en")
 
 
 def test_parallel_files_of_different_length_are_named_with_their_lengths(tmp_path):

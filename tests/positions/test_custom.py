@@ -141,6 +141,37 @@ def test_only_a_position_can_be_registered():
         register_position(torch.nn.Linear)
 
 
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("embed(self, x, p): return x[:, :1]", r"Wrong.embed returns \(1, 1, 4\); it must return \(1, 3, 4\)"),
+        ("embed(self, x, p): pass", r"Wrong.embed returns NoneType; it must return \(1, 3, 4\)"),
+        ("rotate(self, q, k, qp, kp): return q", r"returns \(1, 2, 1, 2\); it must return .*, \(1, 2, 3, 2\)"),
+        (
+            "bias(self, qp, kp): return (kp - qp) * 1.0",
+            r"Wrong.bias returns \(3,\) for 1 query and 3 keys; .* \[1, 2 or",
+        ),
+    ],
+)
+def test_a_method_that_returns_another_shape_is_named(write, method, message):
+    load_parts(write(f"from prosector.positions import Position\n\nclass Wrong(Position):\n    def {method}\n"))
+    with pytest.raises(ValueError, match=message):
+        Model(position="Wrong").position.build(**SIZES)
+
+
+def test_trying_the_methods_costs_no_random_number(write):
+    load_parts(
+        write(
+            MINE.replace("self.size * ", "torch.rand(()) * ").replace(
+                "from dataclasses", "import torch\nfrom dataclasses"
+            )
+        )
+    )
+    before = torch.random.get_rng_state()
+    Model(position="Parity").position.build(**SIZES)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
 def test_options_that_the_constructor_does_not_take_are_named(write):
     load_parts(write(MINE))
     with pytest.raises(ValueError, match=r"Parity cannot be built with .*sise: got an unexpected keyword argument"):

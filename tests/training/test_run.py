@@ -81,9 +81,8 @@ def test_the_same_config_gives_the_same_bits_and_another_seed_others(config, tmp
     assert digest(tmp_path / "one") == digest(tmp_path / "again") != digest(tmp_path / "other")
 
 
-@pytest.mark.parametrize("stop_at", [3, 8, 17, 23])
-def test_stopped_and_resumed_it_ends_with_the_same_bits(config, tmp_path, stop_at):
-    train(config(), tmp_path / "whole", Recorder())
+def train_until(step, config, folder, **options):
+    """A run that is asked to stop after so many steps, and does."""
 
     def ask():
         loops[0].asked_to_stop = True
@@ -93,7 +92,13 @@ def test_stopped_and_resumed_it_ends_with_the_same_bits(config, tmp_path, stop_a
         original = Loop.run
         patch.setattr(Loop, "run", lambda self: (loops.append(self), original(self)))
         with pytest.raises(InterruptedRunError):
-            train(config(), tmp_path / "parts", Recorder(at=stop_at, then=ask))
+            train(config, folder, Recorder(at=step, then=ask), **options)
+
+
+@pytest.mark.parametrize("stop_at", [3, 8, 17, 23])
+def test_stopped_and_resumed_it_ends_with_the_same_bits(config, tmp_path, stop_at):
+    train(config(), tmp_path / "whole", Recorder())
+    train_until(stop_at, config(), tmp_path / "parts")
     resumed = Recorder()
     train(config(), tmp_path / "parts", resumed, resume=True)
     assert min(resumed.losses) == stop_at + 1
@@ -154,6 +159,13 @@ def test_fine_tuning_begins_where_the_model_ended(config, tmp_path):
     train(config(steps=8, warmup=2), tmp_path / "tuned", tuned, start_from=tmp_path / "first")
     train(config(steps=8, warmup=2), tmp_path / "fresh", fresh)
     assert tuned.losses[1] < 0.6 * fresh.losses[1]
+
+
+def test_a_resumed_fine_tuning_still_says_what_it_began_as(config, tmp_path):
+    train(config(steps=2, warmup=1), tmp_path / "first", Recorder())
+    train_until(5, config(), tmp_path / "tuned", start_from=tmp_path / "first")
+    train(config(), tmp_path / "tuned", Recorder(), resume=True)
+    assert "It began as first, and was trained further" in (tmp_path / "tuned/README.md").read_text("utf-8")
 
 
 def test_fine_tuning_the_other_way_is_refused(config, tmp_path):

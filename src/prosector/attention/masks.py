@@ -131,30 +131,40 @@ class Mask(ABC):
 
     @staticmethod
     def from_torch_nn(
-        attn_mask: Bool[Tensor, "*B Lq Lk"] | Float[Tensor, "*B Lq Lk"] | None = None,
+        attn_mask: Bool[Tensor, "*BH Lq Lk"] | Float[Tensor, "*BH Lq Lk"] | None = None,
         key_padding_mask: Bool[Tensor, "B Lk"] | None = None,
+        n_heads: int = 1,
     ) -> Mask | None:
         """Turn torch.nn's masks around: there True is *forbidden*, and floats are added (0 or -inf).
 
+        Args:
+            attn_mask: [Lq, Lk] for all, or [B·n_heads, Lq, Lk], the heads of a row one after the other.
+
         Raises:
-            ValueError: a float mask that holds anything but 0 and -inf is a bias, not a mask.
+            ValueError: a float mask that holds anything but 0 and -inf is a bias, not a mask; or the first of
+                three dimensions is no multiple of n_heads.
         """
         table = None
         if attn_mask is not None:
-            if attn_mask.dtype == torch.bool:
-                table = Mask.dense(~attn_mask)
-            elif ((attn_mask == 0) | (attn_mask == -torch.inf)).all():
-                table = Mask.dense(attn_mask == 0)
-            else:
+            forbidden = attn_mask if attn_mask.dtype == torch.bool else attn_mask == -torch.inf
+            if attn_mask.dtype != torch.bool and not (forbidden | (attn_mask == 0)).all():
                 raise ValueError("attn_mask holds floats besides 0 and -inf: that is a bias on the scores, not a mask")
+            if attn_mask.ndim == 3:
+                if len(attn_mask) % n_heads:
+                    raise ValueError(f"attn_mask has {len(attn_mask)} tables, which {n_heads} heads do not divide")
+                forbidden = forbidden.unflatten(0, (-1, n_heads))
+            table = Mask.dense(~forbidden)
         real = None if key_padding_mask is None else Mask.keys(~key_padding_mask)
         return table & real if table is not None and real is not None else table or real
 
     def to_torch_nn(
-        self, query_positions: Int[Tensor, "*B Lq"], key_positions: Int[Tensor, "*B Lk"]
-    ) -> Bool[Tensor, "B H Lq Lk"]:
-        """The dense mask in torch.nn's convention: True is *forbidden*."""
-        return ~self.may_look(query_positions, key_positions)
+        self, query_positions: Int[Tensor, "*B Lq"], key_positions: Int[Tensor, "*B Lk"], n_heads: int = 1
+    ) -> Bool[Tensor, "*BH Lq Lk"]:
+        """torch.nn's attn_mask, True where *forbidden*: [B·n_heads, Lq, Lk], or [Lq, Lk] where one table serves all."""
+        may_look = self.may_look(query_positions, key_positions)
+        if may_look.shape[:2] == (1, 1):
+            return ~may_look[0, 0]
+        return ~may_look.expand(-1, agreed("heads", may_look.shape[1], n_heads), -1, -1).flatten(0, 1)
 
 
 def pick(table: Tensor, *index: Tensor) -> Tensor:

@@ -40,12 +40,23 @@ def explained(error: Exception, name: str) -> tuple[int, str]:
     if isinstance(error, ParserError):
         message = error.format_message()  # type: ignore[attr-defined]
         return 2, f"{trace}{name}: {one_line(message)} ({name} --help shows how)"
+    if place := in_a_part(error):
+        return 2, f"{trace}{name}: {place}: {type(error).__name__}: {one_line(str(error))}"
     if isinstance(error, MISTAKES) and not is_ours(error):
         return 2, f"{trace}{name}: {one_line(text_of(error))}"
     if isinstance(error, OSError):  # a full disk, say
         return 1, f"{trace}{name}: {one_line(text_of(error))}"
     way_out = "" if trace else "; PROSECTOR_DEBUG=1 before the command shows where"
     return 1, f"{trace}{name}: a fault of Prosector's: {type(error).__name__}: {one_line(str(error))}{way_out}"
+
+
+def in_a_part(error: Exception) -> str | None:
+    """The file and line of the user's own part (--part) that an error came by way of."""
+    from prosector.config.position import PART
+
+    frames = traceback.walk_tb(error.__traceback__)
+    parts = [(frame, line) for frame, line in frames if str(frame.f_globals.get("__name__")).startswith(PART)]
+    return f"{parts[-1][0].f_code.co_filename}, line {parts[-1][1]}" if parts else None
 
 
 def is_ours(error: Exception) -> bool:

@@ -26,6 +26,8 @@ Layout = Literal["interleaved", "half-split"]
 BUILT_IN = ("none", "binary", "one-hot", "sinusoidal", "learned", "rope", "yarn", "alibi", "t5")
 SIZES = ("d_model", "n_heads", "d_head", "bidirectional")
 
+PART = "prosector_part_"  # the module of a user's own file is called this and more
+
 _registered: dict[str, type[Position]] = {}
 
 
@@ -231,12 +233,18 @@ class CustomPosition(Config):
         """Build the user's class; one without a constructor of its own is built without arguments.
 
         Raises:
-            ValueError: its constructor does not take these arguments.
+            ValueError: its constructor does not take these arguments, or a method does not keep to the shapes.
         """
+        from prosector.positions.check import check_shapes
+
+        position = self._construct(d_model=d_model, n_heads=n_heads, d_head=d_head, bidirectional=bidirectional)
+        check_shapes(position, d_model, n_heads, d_head)
+        return position
+
+    def _construct(self, **sizes: int) -> Position:
         from torch import nn
 
         cls = _registered[self.kind]
-        sizes = {"d_model": d_model, "n_heads": n_heads, "d_head": d_head, "bidirectional": bidirectional}
         arguments = sizes | self.options
         if cls.__init__ is nn.Module.__init__ and not self.options:
             return cls()

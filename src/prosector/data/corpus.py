@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from prosector.config.data import DataConfig, FileConfig
-from prosector.text import simplify
+from prosector.text import script_of, simplify
 
 PRESETS = Path(__file__).parents[1] / "presets"
 
@@ -114,7 +114,7 @@ def read_pairs(file: FileConfig, source: str, target: str) -> list[Pair]:
     """All pairs of one corpus.
 
     Raises:
-        ValueError: it holds none, or a broken line.
+        ValueError: it holds none, a broken line, or the languages in the other order.
     """
     if isinstance(file.path, str):
         path = find(file.path)
@@ -124,7 +124,16 @@ def read_pairs(file: FileConfig, source: str, target: str) -> list[Pair]:
         pairs = list(read_parallel(path, find(file.path[1])))
     if not pairs:
         raise ValueError(f"{path} holds no sentence pair")
+    if exchanged(pairs[:1000], source, target):
+        way_out = "name its columns in their order" if isinstance(file.path, str) else "exchange the two files"
+        raise ValueError(f"{path}: what should be {source} is {target}, and the other way round; {way_out}")
     return pairs
+
+
+def exchanged(pairs: list[Pair], source: str, target: str) -> bool:
+    """Whether most pairs have each side in the other's script."""
+    wrong = sum((script_of(pair.source), script_of(pair.target)) == (target, source) for pair in pairs)
+    return wrong > len(pairs) / 2
 
 
 def read_split(config: DataConfig, held_out: int = 1000) -> tuple[list[list[Pair]], list[Pair]]:

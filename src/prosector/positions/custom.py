@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from prosector.config.position import register_positions
+from prosector.config.position import PART, register_positions
 from prosector.positions.base import Position
 
 
@@ -62,7 +62,7 @@ def _is_position_of(module: ModuleType, part: object) -> bool:
 
 def _imported(path: Path) -> ModuleType:
     # Two files may share a name, and neither may hide an installed module; so the name is the path's own.
-    name = f"prosector_part_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    name = f"{PART}{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module  # where dataclasses and type hints look a class's module up

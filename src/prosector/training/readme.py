@@ -19,7 +19,7 @@ def model_readme(
     step: int,
     seconds: float,
     tokens: int,
-    start_from: str | None = None,
+    began_as: str = "",
 ) -> str:
     """Markdown for the model's folder, from the run's own numbers."""
     data, model = config.data, config.model
@@ -28,7 +28,7 @@ def model_readme(
         f"| {name}{' (kept)' if name == chosen else ''} | {result.loss:.3f} | {result.bleu:.1f} | {result.chrf:.1f} |"
         for name, result in results.items()
     )
-    began = f"It began as {start_from}, and was trained further for " if start_from else "Trained for "
+    began = f"It began as {began_as}, and was trained further for " if began_as else "Trained for "
     return f"""# {NAMES[data.source]} to {NAMES[data.target]}
 
 {config.description or "A translator trained with Prosector."}

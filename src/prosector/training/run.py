@@ -45,6 +45,7 @@ class Start(NamedTuple):
     model: Transformer
     source: Tokenizer
     target: Tokenizer
+    model_name: str = ""  # of the model that is trained further
 
 
 def fingerprint(corpora: Sequence[Sequence[Pair]]) -> str:
@@ -98,7 +99,7 @@ def start_from_model(config: RunConfig, folder: Path) -> Start:
     config = with_model(config, **dropout)
     model = config.model.build()
     load_weights(model, weights_of(given), str(folder))
-    return Start(config, model, source, target)
+    return Start(config, model, source, target, folder.name)
 
 
 def start_again(folder: Path, digest: str) -> Start:
@@ -110,7 +111,9 @@ def start_again(folder: Path, digest: str) -> Start:
     config = RunConfig.model_validate_json((folder / "run.json").read_text(encoding="utf-8"))
     if (folder / "data.sha256").read_text(encoding="utf-8").strip() != digest:
         raise ValueError(f"the data are not those that {folder} was begun with; give the same files in the same order")
-    return Start(config, config.model.build(), *load_tokenizers(folder))
+    name = folder / "began-as.txt"
+    model_name = name.read_text(encoding="utf-8").strip() if name.exists() else ""
+    return Start(config, config.model.build(), *load_tokenizers(folder), model_name)
 
 
 def write_start(folder: Path, start: Start, digest: str) -> None:
@@ -118,6 +121,8 @@ def write_start(folder: Path, start: Start, digest: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     save_tokenizers(folder, start.source, start.target)
     replace_text(folder / "data.sha256", digest + "\n")
+    if start.model_name:
+        replace_text(folder / "began-as.txt", start.model_name + "\n")
     replace_text(folder / "run.json", start.config.model_dump_json(indent=2) + "\n")
 
 
@@ -205,12 +210,12 @@ def train(
         else:
             loop.log.cut(0)  # of a run that was killed before its first checkpoint
         loop.run()
-        return finish(loop, start, folder, start_from)
+        return finish(loop, start, folder)
 
 
 def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], folder: Path, reporter: Reporter) -> Loop:
     """The loop over the encoded pairs, on the device that there is."""
-    config, model, source, target = start
+    config, model, source, target, _ = start
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     weights = [file.weight for file in config.data.train]
     batches = Batches(corpora, weights, source, target, config.data, config.training.seed)
@@ -222,7 +227,7 @@ def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], fo
     return Loop(config, model.to(device), batches, Validator(dev, source, target, config, device), folder, reporter)
 
 
-def finish(loop: Loop, start: Start, folder: Path, start_from: Path | None) -> Outcome:
+def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
     """Of the last weights, the best, and the mean of the last few, keep what does best on the development pairs."""
     save_weights(loop.model, loop.folder / "last.safetensors")
     candidates = {"last": load_file(loop.folder / "last.safetensors"), "average": loop.averaged()}
@@ -244,7 +249,6 @@ def finish(loop: Loop, start: Start, folder: Path, start_from: Path | None) -> O
         max_tokens=config.data.max_tokens,
         model=config.model,
     )
-    began_as = None if start_from is None else start_from.name
-    readme = model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens, began_as)
+    readme = model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens, start.model_name)
     write_model(folder, described, loop.model, start.source, start.target, readme)
     return Outcome(chosen, results[chosen], loop.step)

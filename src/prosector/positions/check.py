@@ -1,0 +1,41 @@
+"""Whether a position of the user's own keeps to the shapes, asked once when it is built and not in the tenth layer."""
+
+import torch
+from torch import Tensor
+
+from prosector.positions.base import Position
+
+
+def check_shapes(position: Position, d_model: int, n_heads: int, d_head: int) -> None:
+    """Try the three methods on one token after two others, as a step of decoding does.
+
+    Raises:
+        ValueError: a method returns another shape than it must; class, method and both shapes are named.
+    """
+    one, three = torch.tensor([2]), torch.arange(3)
+    x = torch.zeros(1, 3, d_model)
+    query, key = torch.zeros(1, n_heads, 1, d_head), torch.zeros(1, n_heads, 3, d_head)
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        _expect(position, "embed", [position.embed(x, three)], [x])
+        _expect(position, "rotate", position.rotate(query, key, one, three), [query, key])
+        bias = position.bias(one, three)
+    if bias is not None and shape_of(bias) not in {(1, heads, 1, 3) for heads in (1, n_heads)}:
+        raise ValueError(
+            f"{type(position).__name__}.bias returns {shape_of(bias)} for 1 query and 3 keys; it must return "
+            f"[1, {n_heads} or 1 (heads), 1, 3], or None"
+        )
+
+
+def _expect(position: Position, method: str, results: object, like: list[Tensor]) -> None:
+    """The results are tensors of these shapes."""
+    found = [shape_of(result) for result in results] if isinstance(results, list | tuple) else [shape_of(results)]
+    if found != (wanted := [shape_of(tensor) for tensor in like]):
+        raise ValueError(
+            f"{type(position).__name__}.{method} returns {', '.join(map(str, found))}; "
+            f"it must return {', '.join(map(str, wanted))}, the shape of what it is given"
+        )
+
+
+def shape_of(value: object) -> object:
+    """A tensor's shape, anything else's type."""
+    return tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
