@@ -206,6 +206,22 @@ def test_a_part_that_fails_is_named_with_its_line(train, tmp_path, monkeypatch, 
     assert what in result.err.splitlines()[-1]
 
 
+@pytest.mark.parametrize("kind", ["rnn", "rnn-attention"])
+def test_the_architecture_is_one_field_of_a_recipe(prosector, here, tmp_path, kind):
+    text = (here / "tiny.toml").read_text("utf-8")
+    sizes = f'kind = "{kind}"\nd_model = 32\nd_hidden = 48\n'
+    recipe = tmp_path / "recurrent.toml"
+    recipe.write_text(text[: text.index("d_model")] + sizes + text[text.index("\n[tokenizer]") :], "utf-8")
+    options = ("--data", here / "pairs.tsv", "--out", tmp_path / "out")
+    assert prosector("train", recipe, *options, "--set", "training.steps=150").code == 0
+    assert json.loads((tmp_path / "out/config.json").read_text())["kind"] == kind
+
+    result = prosector("translate", "--model", tmp_path / "out", "我喜欢猫。", "我看见狗。")
+    assert [line[:5] for line in result.out.splitlines()] == ["I lik", "I see"]
+    result = prosector("train", recipe, *options, "--set", "model.n_heads=2")
+    assert result.err.splitlines()[-1].endswith("model.n_heads is not a key that is known here")
+
+
 # --- stopped, and resumed ------------------------------------------------------------------------------------------
 
 LONGER = ("--set", "training.steps=200", "--set", "training.save_every=25", "--set", "training.validate_every=50")

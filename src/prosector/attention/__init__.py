@@ -1,8 +1,10 @@
 """The centre of the house: scores, mask, softmax, weighted sum."""
 
+from prosector.attention.additive import AdditiveAttention
 from prosector.attention.cache import Cache, KeysValues
 from prosector.attention.dropout import Dropout
 from prosector.attention.functional import attention, attention_weights, self_attention
+from prosector.attention.gate import AttentionGate
 from prosector.attention.kernels import KERNELS, flex, sdpa, written_out
 from prosector.attention.masks import Mask
 from prosector.attention.multihead import MultiHeadAttention
@@ -10,6 +12,8 @@ from prosector.attention.scope import Scope
 
 __all__ = [
     "KERNELS",
+    "AdditiveAttention",
+    "AttentionGate",
     "Cache",
     "Dropout",
     "KeysValues",

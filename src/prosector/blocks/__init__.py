@@ -1,14 +1,16 @@
 """The blocks that models are built from."""
 
 from prosector.blocks.decoder_layer import DecoderLayer
-from prosector.blocks.embedding import TokenEmbedding
+from prosector.blocks.embedding import PAD, TokenEmbedding, output_table
 from prosector.blocks.encoder_layer import EncoderLayer
 from prosector.blocks.feed_forward import FeedForward, SwiGLU
 from prosector.blocks.norms import BatchNorm, LayerNorm, RMSNorm
+from prosector.blocks.recurrent import Recurrent, RecurrentCache
 from prosector.blocks.residual import PostNorm, PreNorm
 from prosector.blocks.stack import DecoderStack, EncoderStack
 
 __all__ = [
+    "PAD",
     "BatchNorm",
     "DecoderLayer",
     "DecoderStack",
@@ -19,6 +21,9 @@ __all__ = [
     "PostNorm",
     "PreNorm",
     "RMSNorm",
+    "Recurrent",
+    "RecurrentCache",
     "SwiGLU",
     "TokenEmbedding",
+    "output_table",
 ]

@@ -6,12 +6,15 @@ added to it, while the same table, unscaled, can serve as the output's weights (
 """
 
 import math
+from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from prosector.tap import tap
+
+PAD = 0  # the id of padding, in every vocabulary
 
 
 class TokenEmbedding(nn.Module):
@@ -28,3 +31,18 @@ class TokenEmbedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "B L"]) -> Float[Tensor, "B L d"]:
         return tap(self, "", nn.functional.embedding(ids, self.weight) * self.scale)
+
+
+def output_table(source: TokenEmbedding, target: TokenEmbedding, tie: Literal["none", "target", "all"]) -> nn.Linear:
+    """The table whose rows are compared with what a decoder made, one a word: W of logits = hidden · Wᵀ.
+
+    Tied, it is the target's embedding, and with "all" the source's embedding is too (Press & Wolf 2017).
+    """
+    n_words, d_model = target.weight.shape
+    output = nn.Linear(d_model, n_words, bias=False)
+    nn.init.normal_(output.weight, std=0.5 / d_model**0.5)
+    if tie != "none":
+        output.weight = target.weight
+    if tie == "all":
+        source.weight = target.weight
+    return output

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from prosector.config.decoding import DecodingConfig
+from prosector.config.transformer import TransformerConfig
 from prosector.data.batching import pad
 from prosector.decoding import Translator, greedy
 from prosector.observe import observe
@@ -29,8 +30,10 @@ def look(translator: Translator, text: str) -> Looks:
     """Translate greedily, and observe the decoder's last layer; a word's row is that of the step that wrote it."""
     src_ids = translator.ids(text)
     [found] = greedy(translator.model, pad([src_ids]), translator.longest_target(len(src_ids), DecodingConfig()))
-    layer = translator.config.model.decoder_layers - 1
-    address = f"decoder.{layer}.cross.weights"
+    model = translator.config.model
+    if not isinstance(model, TransformerConfig):
+        raise ValueError(f"only a Transformer has cross-attention to look at; this is of the kind {model.kind}")
+    address = f"decoder.{model.decoder_layers - 1}.cross.weights"
     with observe(translator.model, keep=[address]) as seen:
         translator.model(pad([src_ids]), pad([[SOS, *found.ids]]))
     return Looks(

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from prosector.config.base import Config
 from prosector.config.data import DataConfig
+from prosector.config.model import TranslatorConfig
 from prosector.config.text import TokenizerConfig
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
@@ -20,7 +21,7 @@ class RunConfig(Config):
     """The model, its tokenizers, its data, and how it is trained."""
 
     description: str = Field("", description="one line that says what this is for")
-    model: TransformerConfig = Field(TransformerConfig(), description="the architecture")
+    model: TranslatorConfig = Field(TransformerConfig(), description="the architecture")
     tokenizer: TokenizerConfig = Field(TokenizerConfig(), description="how text becomes ids")
     data: DataConfig = Field(DataConfig(), description="the sentence pairs")
     training: TrainingConfig = Field(TrainingConfig(), description="the loop")
@@ -30,7 +31,7 @@ def explain(error: ValidationError, where: str) -> str:
     """A validation error as one line a mistake: the key, what is wrong, and the value."""
     mistakes = []
     for detail in error.errors():
-        key = ".".join(map(str, detail["loc"])) or "the file"
+        key = ".".join(written_keys(detail["loc"])) or "the file"
         if detail["type"] == "extra_forbidden":
             mistakes.append(f"{key} is not a key that is known here")
         else:
@@ -38,6 +39,12 @@ def explain(error: ValidationError, where: str) -> str:
             value = "" if detail["type"] == "value_error" else f" (it is {detail['input']!r})"
             mistakes.append(f"{key}: {message}{value}")
     return f"{where}: " + "; ".join(mistakes)
+
+
+def written_keys(place: Sequence[int | str]) -> list[str]:
+    """The keys of a place as a file has them: without the kinds that pydantic puts after a choice of several."""
+    before = (None, *place)
+    return [str(key) for key, last in zip(place, before, strict=False) if last not in ("model", "position")]
 
 
 def assign(tree: dict[str, Any], assignment: str) -> None:

@@ -10,19 +10,19 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
 from prosector.config.base import Config
 from prosector.config.data import Language
+from prosector.config.model import TranslatorConfig
 from prosector.config.run import explain
-from prosector.config.transformer import TransformerConfig
-from prosector.models.transformer import Transformer
+from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, save_weights
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers
 
@@ -33,12 +33,18 @@ class FolderConfig(Config):
     """What `config.json` holds."""
 
     format: Literal[1] = Field(1, description="the version of this layout")
-    kind: Literal["transformer"] = Field("transformer", description="the architecture")
+    kind: Literal["transformer", "rnn", "rnn-attention"] = Field("transformer", description="the architecture")
     source: Language = Field(description="the language it reads")
     target: Language = Field(description="the language it writes")
     source_eos: bool = Field(True, description="whether the source ends with <eos>")
     max_tokens: int = Field(128, description="the longest side, in tokens, that it was trained on")
-    model: TransformerConfig = Field(description="the model's config")
+    model: TranslatorConfig = Field(description="the model's config")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.kind != self.model.kind:
+            raise ValueError(f"kind is {self.kind!r} and model.kind {self.model.kind!r}; they must be the same")
+        return self
 
 
 def read_config(folder: Path) -> FolderConfig:
@@ -62,7 +68,7 @@ def read_config(folder: Path) -> FolderConfig:
         raise ValueError(f"{path}: not JSON ({error})") from error
 
 
-def read_model(folder: Path) -> tuple[FolderConfig, Transformer, Tokenizer, Tokenizer]:
+def read_model(folder: Path) -> tuple[FolderConfig, Seq2Seq, Tokenizer, Tokenizer]:
     """The config, the model in float32 and in evaluation, and the source's and target's tokenizer.
 
     Raises:

@@ -18,6 +18,7 @@ from typing import Self, Unpack, overload
 import torch
 
 from prosector.config.decoding import DecodingConfig, DecodingFields, decoding_from
+from prosector.config.model import TranslatorConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.data.batching import cut, pad
 from prosector.decoding.candidate import Candidate, distinct, put_together
@@ -27,7 +28,7 @@ from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.decoding.search import search
 from prosector.decoding.splitting import split_lines, split_to_fit
 from prosector.decoding.step import anything_goes
-from prosector.models.transformer import Transformer
+from prosector.models.seq2seq import Seq2Seq
 from prosector.text import Tokenizer, script_of, split_sentences
 from prosector.text.special import EOS
 
@@ -54,7 +55,7 @@ class Translator:
     >>> translator.hypotheses("人山人海。", beam=8, n_best=8)
     """
 
-    def __init__(self, config: FolderConfig, model: Transformer, source: Tokenizer, target: Tokenizer) -> None:
+    def __init__(self, config: FolderConfig, model: Seq2Seq, source: Tokenizer, target: Tokenizer) -> None:
         self.config, self.model, self.source, self.target = config, model.eval(), source, target
 
     @classmethod
@@ -190,8 +191,10 @@ def checked(texts: list[str]) -> list[str]:
     return texts
 
 
-def n_positions(model: TransformerConfig) -> int:
-    """How many positions a model's encoding can tell apart; most have no end."""
+def n_positions(model: TranslatorConfig) -> int:
+    """How many positions a model's encoding can tell apart; most have no end, and recurrent models need none."""
+    if not isinstance(model, TransformerConfig):
+        return 2**62
     match model.position.kind:
         case "learned":
             return model.position.max_length  # type: ignore[union-attr]

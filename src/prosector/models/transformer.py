@@ -11,17 +11,15 @@ Shapes: B batch, Ls and Lt source and target length, d features, V target vocabu
 """
 
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from prosector.attention import Cache, Mask
-from prosector.blocks import DecoderStack, EncoderStack, TokenEmbedding
+from prosector.blocks import PAD, DecoderStack, EncoderStack, TokenEmbedding, output_table
 from prosector.config.transformer import TransformerConfig
-from prosector.tap import tap
-
-PAD = 0
+from prosector.models.seq2seq import Seq2Seq
 
 
-class Transformer(nn.Module):
+class Transformer(Seq2Seq):
     """A translator: source ids in, a score for each next target id out."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -41,12 +39,7 @@ class Transformer(nn.Module):
             config.build_final_norm(),
             config.dropout,
         )
-        self.output = nn.Linear(config.d_model, config.target_vocab, bias=False)
-        nn.init.normal_(self.output.weight, std=0.5 / config.d_model**0.5)
-        if config.tie != "none":
-            self.output.weight = self.target_embedding.weight
-        if config.tie == "all":
-            self.source_embedding.weight = self.target_embedding.weight
+        self.output = output_table(self.source_embedding, self.target_embedding, config.tie)
 
     def encode(
         self,
@@ -72,18 +65,6 @@ class Transformer(nn.Module):
         """
         x = self.target_embedding(tgt)
         return self.decoder(x, memory, memory_real, cache, positions, mask, tgt != PAD)
-
-    def logits(self, hidden: Float[Tensor, "B Lt d"]) -> Float[Tensor, "B Lt V"]:
-        """A score for each word that may follow each target token."""
-        return tap(self, "logits", self.output(hidden))
-
-    def hidden(self, src: Int[Tensor, "B Ls"], tgt: Int[Tensor, "B Lt"]) -> Float[Tensor, "B Lt d"]:
-        """The decoder's vectors for a whole target at once (teacher forcing)."""
-        return self.decode(tgt, self.encode(src), src != PAD)
-
-    def forward(self, src: Int[Tensor, "B Ls"], tgt: Int[Tensor, "B Lt"]) -> Float[Tensor, "B Lt V"]:
-        """The logits of a whole target at once; `tgt` begins with `<sos>`."""
-        return self.logits(self.hidden(src, tgt))
 
     def new_cache(self) -> Cache:
         """An empty cache for decoding step by step."""

@@ -19,7 +19,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from prosector.config.run import RunConfig
 from prosector.data.batching import Batch, Batches
-from prosector.models.transformer import Transformer
+from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, save_weights, weights_of
 from prosector.training.checkpoint import Log, average, load_state, save_state
 from prosector.training.loss import chunked_cross_entropy
@@ -42,7 +42,7 @@ class Loop:
     def __init__(
         self,
         config: RunConfig,
-        model: Transformer,
+        model: Seq2Seq,
         batches: Batches,
         validator: Validator,
         folder: Path,

@@ -33,9 +33,7 @@ def model_readme(
 
 {config.description or "A translator trained with Prosector."}
 
-A Transformer of {model.encoder_layers} + {model.decoder_layers} layers, d_model {model.d_model}, {model.n_heads} heads,
-d_ff {model.d_ff}, {model.norm_placement}-norm, {model.position.kind} positions; vocabularies of {model.source_vocab:,}
-and {model.target_vocab:,} entries.
+{model.summary()}; vocabularies of {model.source_vocab:,} and {model.target_vocab:,} entries.
 
 {began}{step:,} steps on {tokens:,} target tokens in {seconds / 3600:.2f} hours, seed {config.training.seed}, on
 

@@ -20,7 +20,7 @@ from prosector.config.run import RunConfig
 from prosector.data.batching import Batches, share
 from prosector.data.corpus import Pair, read_split
 from prosector.decoding.folder import FolderConfig, read_model, write_model
-from prosector.models.transformer import Transformer
+from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, replace_text, save_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers, train_tokenizers
 from prosector.training.loop import Loop
@@ -42,7 +42,7 @@ class Start(NamedTuple):
     """What a run begins with; the config has the vocabularies' real sizes."""
 
     config: RunConfig
-    model: Transformer
+    model: Seq2Seq
     source: Tokenizer
     target: Tokenizer
     model_name: str = ""  # of the model that is trained further
@@ -94,7 +94,8 @@ def start_from_model(config: RunConfig, folder: Path) -> Start:
             f"{folder} translates {found.source} to {found.target}, this run {config.data.source} to "
             f"{config.data.target}; set data.source and data.target, or start from another model"
         )
-    dropout = {name: getattr(config.model, name) for name in ("dropout", "attention_dropout")}
+    both = type(config.model).model_fields.keys() & type(found.model).model_fields.keys()
+    dropout = {name: getattr(config.model, name) for name in both & {"dropout", "attention_dropout"}}
     config = config.model_copy(update={"model": found.model})
     config = with_model(config, **dropout)
     model = config.model.build()
@@ -243,6 +244,7 @@ def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
 
     config = start.config
     described = FolderConfig(
+        kind=config.model.kind,
         source=config.data.source,
         target=config.data.target,
         source_eos=config.data.source_eos,

@@ -13,7 +13,7 @@ from prosector.data.corpus import Pair
 from prosector.decoding.greedy import greedy
 from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.evaluation.scores import score
-from prosector.models.transformer import Transformer
+from prosector.models.seq2seq import Seq2Seq
 from prosector.text import Tokenizer
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.precision import matrix_products
@@ -44,7 +44,7 @@ class Validator:
         self.shown = [pair for pair in range(len(pairs)) if 4 < lengths[pair] < 24][:3]
 
     @torch.inference_mode()
-    def loss(self, model: Transformer) -> float:
+    def loss(self, model: Seq2Seq) -> float:
         """The mean surprise at a development token, - log p, unsmoothed."""
         total, count = 0.0, 0
         for examples in self.batches:
@@ -63,7 +63,7 @@ class Validator:
         """What the repetition guard knows of the target's tokens."""
         return wordiness_of(self.target)
 
-    def translations(self, model: Transformer, wanted: int) -> list[str]:
+    def translations(self, model: Seq2Seq, wanted: int) -> list[str]:
         """Greedy translations of the first pairs, in order."""
         written: dict[int, str] = {}
         for examples in self.batches:
@@ -78,7 +78,7 @@ class Validator:
             written |= {i: self.target.decode(hypothesis.ids) for i, hypothesis in zip(chosen, found, strict=True)}
         return [written[i] for i in sorted(written)]
 
-    def __call__(self, model: Transformer, n_pairs: int | None = None) -> Validation:
+    def __call__(self, model: Seq2Seq, n_pairs: int | None = None) -> Validation:
         """Measure, the scores on the first `n_pairs`, all by default; the model is left in training as it came."""
         model.eval()
         translations = self.translations(model, len(self.pairs) if n_pairs is None else n_pairs)
