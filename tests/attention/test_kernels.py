@@ -20,6 +20,15 @@ kernels = pytest.mark.parametrize("kernel", KERNELS)
 with_gradients = pytest.mark.parametrize("kernel", WITH_GRADIENTS)
 dtypes = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 
+
+class OneForAllHeads(Position):
+    """A bias of the shape [1 or B, 1, Lq, Lk]."""
+
+    def bias(self, query_positions, key_positions):
+        apart = torch.atleast_2d(key_positions)[:, None, :] - torch.atleast_2d(query_positions)[:, :, None]
+        return -0.1 * apart[:, None].double() ** 2
+
+
 POSITIONS = {
     "none": lambda heads, d, bidirectional: Position(),
     "alibi": lambda heads, d, bidirectional: AlibiPosition(heads),
@@ -27,6 +36,7 @@ POSITIONS = {
     "rope": lambda heads, d, bidirectional: RotaryPosition(d),
     "yarn": lambda heads, d, bidirectional: YarnPosition(d, factor=2.0, original_max_positions=4),
     "a user's own": lambda heads, d, bidirectional: Everywhere(d * heads, heads, d, bidirectional),
+    "one for all heads": lambda heads, d, bidirectional: OneForAllHeads(),
 }
 
 

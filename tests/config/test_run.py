@@ -52,6 +52,12 @@ def test_swapping_a_part_is_changing_one_field(preset):
         ("[training]\nvalidate_every = 300\nsave_every = 200\n", "validate_every=300 is not a multiple"),
         ("[training]\nsteps = 100\nwarmup = 100\n", "warmup=100 leaves nothing of steps=100"),
         ("[training\n", "not a TOML file"),
+        ("[training]\nlearning_rate = inf\n", "training.learning_rate.*finite number.*inf"),
+        ('[model]\ntie = "all"\n', "one table of both languages' tokens; it needs tokenizer.joint=true"),
+        ('[model]\nposition = { kind = "learned", max_length = 100 }\n', "100 positions, and data.max_tokens=128"),
+        ('[model]\nkind = "lstm"\n', "model: unknown kind of translator; allowed are transformer, rnn, rnn-attention"),
+        ('[model]\nkind = "rnn"\nlayers = 0\n', "model.layers: .*greater than 0"),
+        ('[model]\nposition = { kind = "rope", base = "x" }\n', "model.position.base"),
     ],
 )
 def test_a_mistake_is_named(preset, text, said):

@@ -72,6 +72,16 @@ def test_an_edit_of_the_weights_reaches_the_output(model):
     assert torch.allclose(seen["decoder.1.cross.heads"], first_value.expand_as(seen["decoder.1.cross.heads"]))
 
 
+def test_an_edit_in_place_does_not_reach_back_into_what_was_recorded(model):
+    with torch.no_grad(), observe(model) as plain:
+        model(SRC, TGT)
+    with torch.no_grad(), observe(model) as seen:
+        seen.edit("encoder", lambda x: x.mul_(0))
+        model(SRC, TGT)
+    assert (seen["encoder"] == 0).all()
+    assert torch.equal(seen["encoder.final_norm"], plain["encoder.final_norm"])
+
+
 def test_removing_a_head_is_an_edit_of_heads(model):
     def without_head_one(heads):
         return heads.clone().index_fill_(1, torch.tensor([1]), 0.0)

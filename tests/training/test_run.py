@@ -3,16 +3,20 @@
 import hashlib
 import io
 import json
+from pathlib import Path
 
 import pytest
 import torch
 from tests.training.sentences import DEV, PAIRS, TRAIN, write_table
 
 from prosector.config.run import RunConfig
+from prosector.data.corpus import Pair, read_split
 from prosector.decoding.folder import read_model
+from prosector.models.weights import weights_of
+from prosector.training import run as run_module
 from prosector.training.loop import InterruptedRunError, Loop
 from prosector.training.report import LineReporter
-from prosector.training.run import train
+from prosector.training.run import prepare, start_afresh, train
 
 
 class Recorder(LineReporter):
@@ -131,21 +135,31 @@ def test_killed_between_checkpoints_it_goes_back_to_the_last_one(config, tmp_pat
     assert steps.count(10) == 1
 
 
+def loop_of(run):
+    """The loop of a run that nobody has begun."""
+    torch.manual_seed(run.training.seed)
+    corpora, dev = read_split(run.data)
+    return prepare(start_afresh(run, corpora), corpora, dev, Path("nowhere"), Recorder())
+
+
 def test_accumulated_batches_are_one_large_batch(config, tmp_path):
-    """Four batches whose gradients are added equal one of all their sentences (dropout off)."""
+    """Batches whose gradients are added move the weights as one of all their sentences does (dropout off)."""
     base = config(steps=1, warmup=0, validate_every=4, average=1)
     base = base.model_copy(update={"model": type(base.model)(**base.model.model_dump() | {"dropout": 0.0})})
-    small, large = base.data.model_dump(), base.data.model_dump() | {"batch_tokens": 100_000}
-    losses = []
-    for name, data, accumulate in (("four", small, 4), ("one", large, 1)):
-        run = RunConfig.model_validate(
-            base.model_dump() | {"data": data, "training": base.training.model_dump() | {"accumulate": accumulate}}
-        )
-        recorder = Recorder()
-        train(run, tmp_path / name, recorder)
-        losses.append(recorder.losses[1])
-    assert len(TRAIN) / (100 // 8) >= 4  # sentences of 7 or 8 tokens: nearly all of the corpus is in four batches
-    assert losses[0] == pytest.approx(losses[1], rel=0.02)
+    gradients = []
+    for budget, accumulate in ((100, None), (100_000, 1)):
+        data = base.data.model_dump() | {"batch_tokens": budget}
+        if accumulate is None:  # as many as an epoch has
+            accumulate = n_batches = len(
+                loop_of(RunConfig.model_validate(base.model_dump() | {"data": data})).batches.epoch(0)
+            )
+        changes = {"data": data, "training": base.training.model_dump() | {"accumulate": accumulate}}
+        loop = loop_of(RunConfig.model_validate(base.model_dump() | changes))
+        loop.optimizer.zero_grad = lambda set_to_none: None  # so that the gradients can be seen
+        loop.update()
+        gradients.append(torch.cat([p.grad.flatten() for p in loop.model.parameters()]))
+    assert n_batches >= 4
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=1e-6)
 
 
 def test_patience_ends_a_run_that_gets_no_better(config, tmp_path):
@@ -217,6 +231,59 @@ def test_two_runs_cannot_share_a_folder(config, tmp_path):
     first = Recorder(at=2, then=second)
     train(config(steps=4, warmup=1), tmp_path / "out", first)
     assert sorted(first.losses) == [1, 2, 3, 4]
+
+
+def test_a_second_run_that_finds_a_model_when_it_has_read_its_data_leaves_it_alone(config, tmp_path, monkeypatch):
+    def read(data):
+        monkeypatch.undo()
+        train(config(steps=2, warmup=1, seed=5), tmp_path / "out", Recorder())  # another run comes in between
+        return read_split(data)
+
+    monkeypatch.setattr(run_module, "read_split", read)
+    with pytest.raises(ValueError, match="already holds a model or a run"):
+        train(config(steps=2, warmup=1), tmp_path / "out", Recorder())
+    train(config(steps=2, warmup=1, seed=5), tmp_path / "alone", Recorder())
+    assert digest(tmp_path / "out") == digest(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("rate", [1e30, 1e12])
+def test_a_run_that_diverges_says_so_and_leaves_no_model(config, tmp_path, rate):
+    with pytest.raises(ValueError, match=r"step \d+: the loss is .* begin anew with training.learning_rate below 1e\+"):
+        train(config(learning_rate=rate, warmup=0, clip=1e30), tmp_path / "out", Recorder())
+    assert not (tmp_path / "out" / "config.json").exists()
+
+
+def test_resuming_a_run_that_is_done_writes_the_same_model_and_the_same_log(config, tmp_path):
+    train(config(steps=4, warmup=1), tmp_path / "out", Recorder())
+    log, model = (tmp_path / "out" / name for name in ("training/log.jsonl", "model.safetensors"))
+    before = log.read_text(), model.read_bytes()
+    train(config(), tmp_path / "out", Recorder(), resume=True)
+    assert (log.read_text(), model.read_bytes()) == before
+
+
+def test_half_precision_on_disk_is_half_the_file_and_what_was_measured(config, tmp_path):
+    whole = train(config(steps=24), tmp_path / "whole", Recorder())
+    half = train(config(steps=24, save_as="float16"), tmp_path / "half", Recorder())
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "whole")]
+    assert sizes[0] < 0.6 * sizes[1]
+    weights = weights_of(read_model(tmp_path / "half")[1])
+    for name, value in weights_of(read_model(tmp_path / "whole")[1]).items():
+        assert torch.equal(weights[name], value.half().float())
+    assert half.validation.loss == pytest.approx(whole.validation.loss, abs=1e-2)
+
+
+@pytest.mark.parametrize("position", [{"kind": "learned", "max_length": 12}, "one-hot"])
+def test_development_sentences_beyond_the_positions_are_left_out(config, tmp_path, position):
+    long = [Pair("我" * 40 + "。", "I " * 40 + ".")]
+    write_table(tmp_path / "dev.tsv", [*DEV, *long])
+    run = config(steps=4, warmup=1)
+    changes = {
+        "model": run.model.model_dump() | {"position": position},
+        "data": run.data.model_dump() | {"max_tokens": 12},
+    }
+    recorder = Recorder()
+    train(RunConfig.model_validate(run.model_dump() | changes), tmp_path / "out", recorder)
+    assert any(f"{len(DEV)} to choose on" in text for text in recorder.said)
 
 
 def test_a_damaged_checkpoint_is_named(config, tmp_path):

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 def share_of_256(p: float) -> int:
     """How many of a byte's 256 values drop a value: ⌊256 p + ½⌋, but never all of them."""
-    return min(round(256 * p), 255)
+    return min(int(256 * p + 0.5), 255)
 
 
 def keep_mask(x: Tensor, p: float) -> Tensor:

@@ -1,9 +1,9 @@
 """The same arithmetic by other means: written out, by SDPA, by FlexAttention.
 
-Each kernel has the same signature and equals `functional.attention`, forward and
-gradients, for every mask and bias, rows that may look at nothing included. Which one is
-fastest depends on the machine and the length; which one runs never changes the result
-beyond rounding.
+Each kernel has the same signature and equals `functional.attention`, forward and gradients (FlexAttention's only
+exist on a GPU, where `benchmarks/gpu.sh` compares them), for every mask and bias, rows that may look at nothing
+included. Which one is fastest depends on the machine and the length; which one runs never changes the result beyond
+rounding.
 
 Shapes: query [B, H, Lq, d_k], key [B, Hkv, Lk, d_k], value [B, Hkv, Lk, d_v] → [B, H, Lq, d_v].
 """
@@ -66,13 +66,14 @@ def flex(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
     n_keys = key.shape[2]
     query_positions = scope.query_positions.expand(rows, n_queries)
     key_positions = scope.key_positions.expand(rows, n_keys)
-    mask, may_look, bias = scope.mask, scope.may_look_of(query), scope.bias
+    mask, may_look = scope.mask, scope.may_look_of(query)
+    bias = None if scope.bias is None else scope.bias.expand(rows, n_heads, -1, -1)
 
     def allows(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
         return mask.allows(Pairs(b, h, i, j, query_positions[b, i], key_positions[b, j]))  # type: ignore[union-attr]
 
     def add_bias(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        return score + bias[b if len(bias) > 1 else torch.zeros_like(b), h, i, j]  # type: ignore[index, arg-type]
+        return score + bias[b, h, i, j]  # type: ignore[index]
 
     block = None
     if mask is not None:

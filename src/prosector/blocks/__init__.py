@@ -8,11 +8,12 @@ from prosector.blocks.feed_forward import FeedForward, SwiGLU
 from prosector.blocks.norms import BatchNorm, LayerNorm, RMSNorm
 from prosector.blocks.recurrent import Recurrent, RecurrentCache
 from prosector.blocks.residual import PostNorm, PreNorm
-from prosector.blocks.stack import DecoderStack, EncoderStack
+from prosector.blocks.stack import CausalStack, DecoderStack, EncoderStack
 
 __all__ = [
     "PAD",
     "BatchNorm",
+    "CausalStack",
     "DecoderLayer",
     "DecoderStack",
     "DoubleConvolution",

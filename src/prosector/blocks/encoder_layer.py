@@ -1,8 +1,12 @@
-"""One layer of the encoder: look at each other, then think for oneself."""
+"""One layer of the encoder: look at each other, then think for oneself.
+
+With a causal mask and a cache the same layer is that of a model that only writes (GPT).
+"""
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from prosector.attention.cache import KeysValues
 from prosector.attention.multihead import MultiHeadAttention
 from prosector.attention.scope import Scope
 from prosector.tap import tap
@@ -27,8 +31,13 @@ class EncoderLayer(nn.Module):
         self.norm2 = norm2
 
     def forward(
-        self, x: Float[Tensor, "B L d"], scope: Scope, real: Bool[Tensor, "B L"] | None = None
+        self,
+        x: Float[Tensor, "B L d"],
+        scope: Scope,
+        real: Bool[Tensor, "B L"] | None = None,
+        kept: KeysValues | None = None,
     ) -> Float[Tensor, "B L d"]:
-        x = self.residual(x, lambda y: self.attention(y, y, scope), self.norm1, real)
+        """One pass; `kept` are this layer's keys and values of the tokens before."""
+        x = self.residual(x, lambda y: self.attention(y, y, scope, kept), self.norm1, real)
         x = self.residual(x, self.feed_forward, self.norm2, real)
         return tap(self, "", x)

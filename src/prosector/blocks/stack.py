@@ -35,6 +35,27 @@ class Stack(nn.Module):
         """The layers, first to last."""
         return [getattr(self, str(number)) for number in range(self.n_layers)]
 
+    def look_back(
+        self,
+        x: Float[Tensor, "B L d"],
+        cache: Cache | None,
+        positions: Int[Tensor, "*B L"] | None,
+        mask: Mask | None,
+    ) -> Scope:
+        """What new tokens may look at: themselves and what the cache keeps; causal unless a mask says otherwise."""
+        start = 0 if cache is None else len(cache)
+        if positions is None:
+            positions = torch.arange(start, start + x.shape[1], device=x.device)
+        key_positions = positions if cache is None else cache.extend(positions)
+        return Scope(
+            positions,
+            key_positions,
+            Mask.causal() if mask is None else mask,
+            self.position.bias(positions, key_positions),
+            self.position.rotate,
+            new_key_positions=positions,
+        )
+
     def enter(self, x: Float[Tensor, "B L d"], positions: Int[Tensor, "*B L"]) -> Float[Tensor, "B L d"]:
         """Embeddings with their positions, and dropout."""
         return tap(self, "input", self.dropout(self.position.embed(x, positions)))
@@ -45,7 +66,7 @@ class Stack(nn.Module):
 
 
 class EncoderStack(Stack):
-    """Layers in which every real token may look at every other, or at what `mask` allows beyond that."""
+    """Layers in which every real token may look at every other, or at those of them that `mask` allows."""
 
     def forward(
         self,
@@ -73,6 +94,25 @@ class EncoderStack(Stack):
         return self.leave(x, real)
 
 
+class CausalStack(Stack):
+    """Layers that look at their own past alone: a model that only writes."""
+
+    def forward(
+        self,
+        x: Float[Tensor, "B L d"],
+        cache: Cache | None = None,
+        positions: Int[Tensor, "*B L"] | None = None,
+        mask: Mask | None = None,
+        real: Bool[Tensor, "B L"] | None = None,
+    ) -> Float[Tensor, "B L d"]:
+        """Go over embeddings, all at once or, with a cache, some more of them; arguments as for `DecoderStack`."""
+        scope = self.look_back(x, cache, positions, mask)
+        x = self.enter(x, scope.query_positions)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, scope, real, None if cache is None else cache.self_attention[number])
+        return self.leave(x, real)
+
+
 class DecoderStack(Stack):
     """Layers that look at their own past and at a memory."""
 
@@ -97,23 +137,12 @@ class DecoderStack(Stack):
             mask: over all keys, the cached ones included; causal by default.
             real: which of x are not padding, for norms that count over a batch.
         """
-        start = 0 if cache is None else len(cache)
-        if positions is None:
-            positions = torch.arange(start, start + x.shape[1], device=x.device)
-        key_positions = positions if cache is None else cache.extend(positions)
-        scope = Scope(
-            positions,
-            key_positions,
-            Mask.causal() if mask is None else mask,
-            self.position.bias(positions, key_positions),
-            self.position.rotate,
-            new_key_positions=positions,
-        )
+        scope = self.look_back(x, cache, positions, mask)
         memory_positions = torch.arange(memory.shape[1], device=x.device)
         memory_mask = None if memory_real is None else Mask.keys(memory_real)
-        memory_scope = Scope(positions, memory_positions, memory_mask)
+        memory_scope = Scope(scope.query_positions, memory_positions, memory_mask)
 
-        x = self.enter(x, positions)
+        x = self.enter(x, scope.query_positions)
         for number, layer in enumerate(self.layers):
             kept = None if cache is None else (cache.self_attention[number], cache.cross_attention[number])
             x = layer(x, memory, scope, memory_scope, kept, real)

@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -93,7 +93,7 @@ def train(
         if start is not None:
             check_fitting(settings or ())
         if resume:
-            check_same(out, config, given)
+            check_same(out, config, from_model=start is not None)
     elif data or dev or settings or start:
         raise ValueError("--resume goes on with the run's own recipe; leave out --data, --dev, --set and --from")
 
@@ -180,26 +180,31 @@ def check_fitting(settings: Sequence[str]) -> None:
         raise ValueError(f"{', '.join(fixed)}: --from brings the model and its tokenizers; only its dropout can be set")
 
 
-def check_same(out: Path, config: RunConfig, given: Sequence[str]) -> None:
-    """A run is not resumed with other values than it was begun with.
+def check_same(out: Path, config: RunConfig, from_model: bool) -> None:
+    """A run is not resumed with another recipe than it was begun with.
 
     Raises:
         ValueError: it is, and the keys are named; or there is no run.
     """
     from prosector.training.run import config_of
 
-    begun = config_of(out)
-    keys = [assignment.partition("=")[0].strip() for assignment in given]
-    other = [key for key in keys if value_at(begun, key) != value_at(config, key)]
+    begun, now = flat(config_of(out).model_dump()), flat(config.model_dump())
+    learned = {"model.source_vocab", "model.target_vocab", "description"}  # from the data, and of no effect
+    other = [key for key in begun | now if begun.get(key) != now.get(key) and key not in learned]
+    if from_model:  # which brought its own
+        other = [key for key in other if not key.startswith(("model.", "tokenizer."))]
     if other:
-        raise ValueError(f"{out} was begun with another {' and another '.join(other)}; leave that out to go on with it")
+        raise ValueError(
+            f"{out} was begun with another {', another '.join(other)}; leave the recipe out to go on with it"
+        )
 
 
-def value_at(config: object, key: str) -> object:
-    """What a config holds at a key such as training.steps."""
-    for name in key.split("."):
-        config = config.get(name) if isinstance(config, dict) else getattr(config, name, None)
-    return config
+def flat(tree: dict[str, Any], place: str = "") -> dict[str, object]:
+    """The values of nested tables by their keys, such as training.steps."""
+    values: dict[str, object] = {}
+    for key, value in tree.items():
+        values |= flat(value, f"{place}{key}.") if isinstance(value, dict) else {place + key: value}
+    return values
 
 
 def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:

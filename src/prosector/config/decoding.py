@@ -22,11 +22,14 @@ class DecodingConfig(Config):
         description=f"hypotheses followed at once, 256 at most; 1 is greedy; {BEAM} if not given, unless it samples",
     )
     alpha: float = Field(
-        1.0, ge=0, allow_inf_nan=False, description="a hypothesis scores Σ log p / length^alpha; 0 prefers short ones"
+        1.0, ge=0, le=10, description="a hypothesis scores Σ log p / length^alpha; 0 prefers short ones"
     )
     n_best: int = Field(1, ge=1, description="hypotheses to return; at most as many as the beam holds")
     max_length: int | None = Field(
-        None, ge=1, description="the longest translation of a sentence, in tokens; 2 · source + 10 if not given"
+        None,
+        ge=1,
+        le=100_000,
+        description="the longest translation of a sentence, in tokens; 2 · source + 10 if not given",
     )
     by_sentence: bool = Field(
         True,
@@ -34,7 +37,7 @@ class DecodingConfig(Config):
     )
     repetition_guard: bool = Field(True, description="forbid a third copy in a row of what the source says once")
     temperature: float | None = Field(
-        None, gt=0, allow_inf_nan=False, description="sample from p^(1/temperature): below 1 sharper, above 1 flatter"
+        None, gt=0, description="sample from p^(1/temperature): below 1 sharper, above 1 flatter"
     )
     top_k: int | None = Field(None, ge=1, description="sample among the so many likeliest tokens")
     top_p: float | None = Field(

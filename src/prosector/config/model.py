@@ -23,6 +23,37 @@ def kind_of(value: object) -> str:
     return str(kind)
 
 
+UNLIMITED = 2**62
+
+
+def n_positions(model: TransformerConfig | RnnConfig | RnnAttentionConfig) -> int:
+    """How many positions a model's encoding can tell apart; most have no end, and recurrent models need none."""
+    if not isinstance(model, TransformerConfig):
+        return UNLIMITED
+    match model.position.kind:
+        case "learned":
+            return model.position.max_length  # type: ignore[union-attr]
+        case "one-hot":
+            return model.d_model
+        case "binary":
+            return 2 ** min(model.d_model, 62) - 1
+        case _:
+            return UNLIMITED
+
+
+def require_room(model: TransformerConfig | RnnConfig | RnnAttentionConfig, max_tokens: int) -> None:
+    """A model has a position for every token it is trained on.
+
+    Raises:
+        ValueError: it has fewer.
+    """
+    if n_positions(model) < max_tokens:
+        raise ValueError(
+            f"the model has {n_positions(model)} positions, and data.max_tokens={max_tokens} lets in longer sentences; "
+            "lower it, or choose a position encoding that goes as far"
+        )
+
+
 TranslatorConfig = Annotated[
     Annotated[TransformerConfig, Tag("transformer")]
     | Annotated[RnnConfig, Tag("rnn")]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from prosector.config.base import Config
 from prosector.config.data import DataConfig
-from prosector.config.model import TranslatorConfig
+from prosector.config.model import TranslatorConfig, require_room
 from prosector.config.text import TokenizerConfig
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
@@ -25,6 +25,15 @@ class RunConfig(Config):
     tokenizer: TokenizerConfig = Field(TokenizerConfig(), description="how text becomes ids")
     data: DataConfig = Field(DataConfig(), description="the sentence pairs")
     training: TrainingConfig = Field(TrainingConfig(), description="the loop")
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        require_room(self.model, self.data.max_tokens)
+        if self.model.tie == "all" and not self.tokenizer.joint:
+            raise ValueError(
+                'model.tie="all" makes one table of both languages\' tokens; it needs tokenizer.joint=true'
+            )
+        return self
 
 
 def explain(error: ValidationError, where: str) -> str:

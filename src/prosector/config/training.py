@@ -34,6 +34,9 @@ class TrainingConfig(Config):
     validate_every: int = Field(1000, gt=0, description="steps between validations; a multiple of save_every")
     validate_pairs: int = Field(500, gt=0, description="development pairs that are translated in a validation")
     patience: int | None = Field(None, gt=0, description="stop after so many validations without a better chrF")
+    save_as: Literal["float32", "float16"] = Field(
+        "float32", description="the weights' type on disk; float16 halves the file and is as good"
+    )
     threads: int | None = Field(None, gt=0, description="CPU threads; PyTorch's choice if not given")
 
     @model_validator(mode="after")

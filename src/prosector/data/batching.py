@@ -4,7 +4,8 @@
     decoder input   <sos> I like deep learning
     label           I like deep learning <eos>
 
-A batch holds as many pairs as fit a budget of tokens, padding counted. An epoch's batches are a
+A batch holds as many pairs as fit a budget of tokens, padding counted (a source that is sampled may come out a few
+tokens longer than the budget knows). An epoch's batches are a
 function of the seed and the epoch's number alone, so a run can go on from any of them.
 """
 
@@ -91,14 +92,18 @@ class Batches:
         target: Tokenizer,
         config: DataConfig,
         seed: int,
+        n_positions: int = 2**62,
     ) -> None:
         """Encode every pair once.
+
+        Args:
+            n_positions: the longest source that the model can read; a sampled one that is longer is not used.
 
         Raises:
             ValueError: no pair is left once those over `max_tokens` are dropped, or the source is to be
                 sampled by a tokenizer that cannot.
         """
-        self.config, self.seed = config, seed
+        self.config, self.seed, self.n_positions = config, seed, n_positions
         self.tokenizer = source
         if config.sampling is not None and not isinstance(source, PieceTokenizer):
             raise ValueError("data.sampling needs a unigram tokenizer; leave it out, or set tokenizer.kind")
@@ -151,4 +156,5 @@ class Batches:
         if self.config.sampling is None or not isinstance(self.tokenizer, PieceTokenizer):
             return self.sources[example]
         rng = random.Random(f"{self.seed} {epoch} {example}")
-        return self.tokenizer.sample(self.texts[example], self.config.sampling, rng, n_best=8)
+        ids = self.tokenizer.sample(self.texts[example], self.config.sampling, rng, n_best=8)
+        return ids if len(ids) < self.n_positions else self.sources[example]

@@ -107,18 +107,35 @@ def write_model(
     readme: str,
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write a model's folder; what else lies in the folder stays."""
+    """Write a model's folder, whole or, on an error, not at all; what else lies in the folder stays."""
     folder.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    before = Path(tempfile.mkdtemp(prefix=".old-", dir=folder))
     try:
         save_weights(model, beside / "model.safetensors", dtype)
         save_tokenizers(beside, source, target)
         (beside / "README.md").write_text(readme, encoding="utf-8")
         text = json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False)
         (beside / "config.json").write_text(text + "\n", encoding="utf-8")
-        # config.json comes last: a folder without it is not yet a model.
-        (folder / "config.json").unlink(missing_ok=True)
-        for file in sorted(beside.iterdir(), key=lambda path: path.name == "config.json"):
-            os.replace(file, folder / file.name)
+        exchange(folder, beside, before)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(before, ignore_errors=True)
+
+
+def exchange(folder: Path, beside: Path, before: Path) -> None:
+    """Move the files of `beside` into the folder, and what they replace out of it; or, on an error, all back.
+
+    A folder without config.json is no model: so it goes first and comes last, and a kill in between leaves no mixture.
+    """
+    names = sorted((file.name for file in beside.iterdir()), key=lambda name: name == "config.json")
+    replaced = [name for name in reversed(names) if (folder / name).exists()]
+    try:
+        for name in replaced:
+            os.replace(folder / name, before / name)
+        for name in names:
+            os.replace(beside / name, folder / name)
+    except BaseException:
+        for name in sorted((file.name for file in before.iterdir()), key=lambda name: name == "config.json"):
+            os.replace(before / name, folder / name)
+        raise

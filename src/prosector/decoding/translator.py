@@ -18,8 +18,7 @@ from typing import Self, Unpack, overload
 import torch
 
 from prosector.config.decoding import DecodingConfig, DecodingFields, decoding_from
-from prosector.config.model import TranslatorConfig
-from prosector.config.transformer import TransformerConfig
+from prosector.config.model import n_positions
 from prosector.data.batching import cut, pad
 from prosector.decoding.candidate import Candidate, distinct, put_together
 from prosector.decoding.folder import FolderConfig, read_model
@@ -189,21 +188,6 @@ def checked(texts: list[str]) -> list[str]:
                 "which is no character; read the text as UTF-8"
             ) from error
     return texts
-
-
-def n_positions(model: TranslatorConfig) -> int:
-    """How many positions a model's encoding can tell apart; most have no end, and recurrent models need none."""
-    if not isinstance(model, TransformerConfig):
-        return 2**62
-    match model.position.kind:
-        case "learned":
-            return model.position.max_length  # type: ignore[union-attr]
-        case "one-hot":
-            return model.d_model
-        case "binary":
-            return 2 ** min(model.d_model, 62) - 1
-        case _:
-            return 2**62
 
 
 def load(name_or_folder: str | Path) -> Translator:

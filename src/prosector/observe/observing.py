@@ -99,7 +99,7 @@ class Seen:
         for pattern, change in self._edits:
             if fnmatchcase(address, pattern):
                 self._met.add(pattern)
-                changed = change(value)
+                changed = change(value.clone())  # an edit in place must not reach what was recorded before
                 if changed.shape != value.shape:
                     raise ValueError(f"the edit of {address} returned {list(changed.shape)} for {list(value.shape)}")
                 value = changed

@@ -43,6 +43,8 @@ def load_state(path: Path) -> dict[str, Any]:
     """
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, MemoryError):  # the file is there, and cannot be read now
+        raise
     except Exception as error:  # whatever a damaged file makes of the reader
         raise ValueError(f"{path}: damaged, so this run cannot go on; begin another with a new --out") from error
 
@@ -61,7 +63,7 @@ class Log:
                 record = json.loads(line)
             except json.JSONDecodeError:
                 break  # the kill came while this line was written
-            if record["step"] > step:
+            if record["step"] > step or "final" in record:  # the choice at the end is made again
                 break
             kept.append(line + "\n")
         replace_text(self.path, "".join(kept))

@@ -6,6 +6,7 @@ same bits as a run that was never stopped: everything that changes is in the che
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -122,6 +123,9 @@ class Loop:
 
         Returns:
             The loss in nats a token, the gradient's norm, the learning rate, and the target tokens seen.
+
+        Raises:
+            ValueError: the loss or the gradient is no longer a finite number.
         """
         training = self.config.training
         batches = [self.next_batch() for _ in range(training.accumulate)]
@@ -135,6 +139,11 @@ class Loop:
             loss.backward()
             total += loss.item()
         norm = clip_grad_norm_(self.model.parameters(), training.clip).item()
+        if not (math.isfinite(total) and math.isfinite(norm)):
+            raise ValueError(
+                f"step {self.step + 1}: the loss is {total:g} and the gradient's norm {norm:g}, so nothing more can be "
+                f"learned; begin anew with training.learning_rate below {training.learning_rate:g}, or a longer warm-up"
+            )
         rate = learning_rate(training, self.step + 1, self.config.model.d_model)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -196,9 +205,9 @@ class Loop:
         where = {"step": self.step, "epoch": self.epoch, "tokens": self.tokens, "seconds": round(self.seconds, 1)}
         self.log.write(where | record)
 
-    def note_validation(self, weights: str, result: Validation) -> None:
+    def note_validation(self, weights: str, result: Validation, **more: Any) -> None:
         """Write a validation to the log."""
-        self.note({"weights": weights, "dev_loss": result.loss, "bleu": result.bleu, "chrf": result.chrf})
+        self.note({"weights": weights, "dev_loss": result.loss, "bleu": result.bleu, "chrf": result.chrf} | more)
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import torch
 from safetensors.torch import load_file
 
+from prosector.config.model import n_positions, require_room
 from prosector.config.run import RunConfig
 from prosector.data.batching import Batches, share
 from prosector.data.corpus import Pair, read_split
@@ -72,6 +73,7 @@ def learn_tokenizers(config: RunConfig, corpora: Sequence[Sequence[Pair]]) -> tu
 def with_model(config: RunConfig, **changes: object) -> RunConfig:
     """The config with some of the model's fields changed, and checked again."""
     model = type(config.model).model_validate(config.model.model_dump() | changes)
+    require_room(model, config.data.max_tokens)
     return config.model_copy(update={"model": model})
 
 
@@ -138,7 +140,7 @@ def config_of(folder: Path) -> RunConfig:
     return RunConfig.model_validate_json((folder / "training" / "run.json").read_text(encoding="utf-8"))
 
 
-def require_room(folder: Path) -> None:
+def require_empty(folder: Path) -> None:
     """A run begins in a folder of its own.
 
     Raises:
@@ -186,7 +188,7 @@ def train(
     if resume:
         config = config_of(folder)
     else:
-        require_room(folder)
+        require_empty(folder)
     if config.training.threads:
         torch.set_num_threads(config.training.threads)
 
@@ -199,6 +201,8 @@ def train(
         raise ValueError(f"there are too few pairs: {n_pairs} to train on and {len(dev)} to choose on; give more")
     digest = fingerprint([*corpora, dev])
     with locked(work):
+        if not resume:
+            require_empty(folder)  # another run may have come in between
         torch.manual_seed(config.training.seed)
         if resume:
             start = start_again(work, digest)
@@ -218,14 +222,19 @@ def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], fo
     """The loop over the encoded pairs, on the device that there is."""
     config, model, source, target, _ = start
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if getattr(config.model, "kernel", "") == "flex" and device.type == "cpu":
+        raise ValueError('model.kernel="flex" has no gradients on a CPU; train with "sdpa" or "written-out"')
     weights = [file.weight for file in config.data.train]
-    batches = Batches(corpora, weights, source, target, config.data, config.training.seed)
+    batches = Batches(corpora, weights, source, target, config.data, config.training.seed, n_positions(config.model))
+    validator = Validator(dev, source, target, config, device)
+    if not validator.pairs:
+        raise ValueError("every development pair has more tokens than the model has positions; give shorter ones")
     reporter.say(
         f"{len(batches.texts):,} pairs to train on ({batches.dropped:,} left out as too long), "
-        f"{len(dev):,} to choose on; {sum(p.numel() for p in model.parameters()):,} weights; "
+        f"{len(validator.pairs):,} to choose on; {sum(p.numel() for p in model.parameters()):,} weights; "
         f"{resolve(config.training.precision, device)} on {device}"
     )
-    return Loop(config, model.to(device), batches, Validator(dev, source, target, config, device), folder, reporter)
+    return Loop(config, model.to(device), batches, validator, folder, reporter)
 
 
 def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
@@ -234,11 +243,12 @@ def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
     candidates = {"last": load_file(loop.folder / "last.safetensors"), "average": loop.averaged()}
     if loop.best_step != loop.step and (loop.folder / "best.safetensors").exists():
         candidates["best"] = load_file(loop.folder / "best.safetensors")
+    dtype = {"float32": torch.float32, "float16": torch.float16}[start.config.training.save_as]
     results: dict[str, Validation] = {}
     for name, weights in candidates.items():
-        load_weights(loop.model, weights, name)
+        load_weights(loop.model, {key: value.to(dtype) for key, value in weights.items()}, name)  # as they will be kept
         results[name] = loop.validator(loop.model)
-        loop.note_validation(name, results[name])
+        loop.note_validation(name, results[name], final=True)
     chosen = max(results, key=lambda name: results[name].chrf)
     load_weights(loop.model, candidates[chosen], chosen)
 
@@ -252,5 +262,5 @@ def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
         model=config.model,
     )
     readme = model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens, start.model_name)
-    write_model(folder, described, loop.model, start.source, start.target, readme)
+    write_model(folder, described, loop.model, start.source, start.target, readme, dtype)
     return Outcome(chosen, results[chosen], loop.step)

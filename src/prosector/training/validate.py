@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from prosector.config.model import n_positions
 from prosector.config.run import RunConfig
 from prosector.data.batching import collate, cut
 from prosector.data.corpus import Pair
@@ -30,18 +31,22 @@ class Validation(NamedTuple):
 
 
 class Validator:
-    """The development pairs, encoded once."""
+    """The development pairs, encoded once; those with more tokens than the model has positions are left out."""
 
     def __init__(
         self, pairs: list[Pair], source: Tokenizer, target: Tokenizer, config: RunConfig, device: torch.device
     ) -> None:
-        self.pairs, self.source, self.target, self.config, self.device = pairs, source, target, config, device
-        self.sources = source.encode_batch(pair.source for pair in pairs)
-        self.targets = target.encode_batch(pair.target for pair in pairs)
+        self.source, self.target, self.config, self.device = source, target, config, device
+        self.n_positions = n_positions(config.model)
+        sources = source.encode_batch(pair.source for pair in pairs)
+        targets = target.encode_batch(pair.target for pair in pairs)
+        fitting = [i for i in range(len(pairs)) if max(len(sources[i]), len(targets[i])) < self.n_positions]
+        self.pairs = [pairs[i] for i in fitting]
+        self.sources, self.targets = [sources[i] for i in fitting], [targets[i] for i in fitting]
         lengths = [max(len(src), len(tgt)) + 1 for src, tgt in zip(self.sources, self.targets, strict=True)]
-        order = sorted(range(len(pairs)), key=lengths.__getitem__)
+        order = sorted(range(len(self.pairs)), key=lengths.__getitem__)
         self.batches = cut(lengths, order, config.data.batch_tokens)
-        self.shown = [pair for pair in range(len(pairs)) if 4 < lengths[pair] < 24][:3]
+        self.shown = [pair for pair in range(len(self.pairs)) if 4 < lengths[pair] < 24][:3]
 
     @torch.inference_mode()
     def loss(self, model: Seq2Seq) -> float:
@@ -71,7 +76,7 @@ class Validator:
             if not chosen:
                 continue
             src = collate([self.sources[i] for i in chosen], [[]] * len(chosen), self.config.data.source_eos).src
-            longest = [2 * len(self.sources[i]) + 10 for i in chosen]
+            longest = [min(2 * len(self.sources[i]) + 10, self.n_positions - 1) for i in chosen]
             with matrix_products(self.config.training.precision, self.device):
                 guard = RepetitionGuard([self.pairs[i].source for i in chosen], self.wordiness)
                 found = greedy(model, src.to(self.device), max_length=longest, rule=guard)

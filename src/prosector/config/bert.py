@@ -1,0 +1,42 @@
+"""BERT, described: a model that reads in both directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from prosector.config.layer import LayerConfig
+from prosector.config.position import LearnedPositionConfig, PositionConfig
+
+if TYPE_CHECKING:
+    from prosector.models.bert import Bert
+
+
+class BertConfig(LayerConfig):
+    """One stack of layers that look at everything, one vocabulary, and what is asked of them."""
+
+    kind: Literal["bert"] = Field("bert", description="the architecture")
+    vocab: int = Field(8000, gt=4, description="entries of the vocabulary; [MASK] is one more")
+    layers: int = Field(4, gt=0, description="layers of the stack")
+    n_segments: int = Field(2, gt=0, description="kinds of segments, such as the two sentences of a pair")
+    n_labels: int = Field(
+        2, gt=1, description="labels that a text as a whole can have; 2 for: do these two belong together?"
+    )
+    activation: Literal["relu", "gelu", "swish", "swiglu"] = Field(
+        "gelu", description="what is inside a feed-forward network"
+    )
+    position: PositionConfig = Field(LearnedPositionConfig(max_length=512), description="the position encoding")
+
+    def summary(self) -> str:
+        """What it is, for people."""
+        return (
+            f"A BERT of {self.layers} layers, d_model {self.d_model}, {self.n_heads} heads, d_ff {self.d_ff}, "
+            f"{self.norm_placement}-norm, {self.position.kind} positions"
+        )
+
+    def build(self) -> Bert:
+        """The model, with fresh weights from PyTorch's generator."""
+        from prosector.models.bert import Bert
+
+        return Bert(self)
