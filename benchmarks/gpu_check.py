@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import statistics
 import sys
 import time
@@ -20,23 +21,38 @@ from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.decoding.greedy import greedy
 from prosector.models.transformer import Transformer
+from prosector.positions import AlibiPosition, Position, RotaryPosition
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.optimizer import build_optimizer
 from prosector.training.precision import Precision, matrix_products
 
 
 def kernels_equal_the_arithmetic(device: torch.device) -> float:
-    """The largest difference of any kernel from the written-out one, masks with an empty row among them."""
+    """The largest difference of any kernel from the written-out one, forward and (where there are any) gradients.
+
+    Masks with an empty row, grouped keys, and a position of each kind: none, on the scores, on queries and keys.
+    """
     worst = 0.0
-    query, key, value = (torch.randn(2, 4, 33, 64, device=device) for _ in range(3))
-    positions = torch.arange(33, device=device)
-    real = torch.arange(33, device=device) < torch.tensor([[20], [0]], device=device)
-    for mask in (None, Mask.causal(), Mask.causal() & Mask.keys(real), Mask.window(3, 2) | Mask.prefix(4)):
-        with torch.no_grad():
-            results = [
-                kernel(query, key, value, Scope(positions, positions, mask), None) for kernel in KERNELS.values()
-            ]
-        worst = max(worst, *((other - results[0]).abs().max().item() for other in results[1:]))
+    at = torch.arange(33, device=device)
+    real = at < torch.tensor([[20], [0]], device=device)
+    masks = (None, Mask.causal(), Mask.causal() & Mask.keys(real), Mask.window(3, 2) | Mask.prefix(4))
+    positions = (Position(), AlibiPosition(4), RotaryPosition(64))
+    for mask, position, kv_heads in itertools.product(masks, positions, (4, 2)):
+        torch.manual_seed(1)
+        sizes = (4, kv_heads, kv_heads)
+        leaves = [torch.randn(2, heads, 33, 64, device=device, requires_grad=True) for heads in sizes]
+        results: dict[str, list[Tensor]] = {}
+        for name, kernel in KERNELS.items():
+            backward = name != "flex" or device.type != "cpu"
+            with torch.set_grad_enabled(backward):
+                query, key, value = leaves if backward else [leaf.detach() for leaf in leaves]
+                scope = Scope(at, at, mask, position.to(device).bias(at, at), position.rotate)
+                out = kernel(*scope.place(query, key), value, scope, None)
+            gradients = torch.autograd.grad(out.square().sum(), leaves) if backward else ()
+            results[name] = [out.detach(), *gradients]
+        for found in results.values():
+            compared = zip(found, results["written-out"], strict=False)
+            worst = max(worst, *((one - other).abs().max().item() for one, other in compared))
     return worst
 
 

@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import random
 import shutil
 import signal
 import time
 from hashlib import sha256
 
 import pytest
-from tests.cli.calls import PAIRS, start
+from tests.cli.calls import PAIRS, RECIPE, start
 
 from prosector.cli.train import presets
 from prosector.config import position
@@ -260,7 +261,11 @@ def test_ctrl_c_saves_and_the_resumed_run_ends_the_same(prosector, here, tmp_pat
 @pytest.mark.slow
 def test_killed_three_times_it_ends_the_same(prosector, here, tmp_path, undisturbed):
     out = tmp_path / "out"
-    for pause in (0.0, 0.4, 0.25):  # anywhere in a step, a checkpoint or a validation
+    seed = random.randrange(10**6)
+    print("the moments of the kills come from seed", seed)  # shown if the test fails
+    for pause in [
+        random.Random(seed + kill).uniform(0, 1.5) for kill in range(3)
+    ]:  # in a step, a checkpoint, a validation
         with begin(here, out, *(["--resume"] if (out / "training/state.pt").exists() else [])) as process:
             while "step" not in process.stderr.readline():
                 assert process.poll() is None
@@ -270,7 +275,7 @@ def test_killed_three_times_it_ends_the_same(prosector, here, tmp_path, undistur
     assert weights(out) == undisturbed
 
 
-def test_a_run_is_resumed_as_it_was_begun(train, prosector, tmp_path):
+def test_a_run_is_resumed_as_it_was_begun(train, prosector, here, tmp_path):
     """The same call again with --resume is well; other values are not."""
     begun = ("--set", "training.steps=20")
     assert train(*begun).code == 0
@@ -279,6 +284,10 @@ def test_a_run_is_resumed_as_it_was_begun(train, prosector, tmp_path):
     assert weights(tmp_path / "out") == first
 
     assert "training.steps" in train("--set", "training.steps=30", "--resume").err
+    recipe = tmp_path / "changed.toml"
+    recipe.write_text(RECIPE.replace("learning_rate = 5e-3", "learning_rate = 4e-3"), "utf-8")
+    changed = prosector("train", recipe, "--resume", "--out", tmp_path / "out", "--data", here / "pairs.tsv", *begun)
+    assert "begun with another training.learning_rate;" in changed.err
     assert prosector("train", "--resume", "--out", tmp_path / "out", *begun).code == 2
 
 

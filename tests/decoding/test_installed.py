@@ -1,5 +1,6 @@
 """Models by name and by folder, and `prosector.load`."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,7 @@ from tests.text.corpus import CHINESE, ENGLISH
 import prosector
 from prosector.config.transformer import TransformerConfig
 from prosector.decoding import Translator, find_model, installed, installed_models, load, translator_for
-from prosector.decoding.folder import FolderConfig, write_model
+from prosector.decoding.folder import FolderConfig, read_model, write_model
 from prosector.text.characters import train_characters
 
 
@@ -44,6 +45,26 @@ def test_a_name_and_a_folder_give_the_same_model(pretrained, monkeypatch):
     assert prosector.load("zh-en").translate(texts, max_length=4) == expected
     monkeypatch.chdir(pretrained)
     assert find_model("./en-zh") == Path("en-zh")
+
+
+@pytest.mark.parametrize("fails_at", range(1, 9))
+def test_a_model_is_replaced_whole_or_not_at_all(pretrained, monkeypatch, fails_at):
+    """Whichever of the moves fails, the old model is there as it was, and nothing else is left lying about."""
+    folder, moves, move = pretrained / "zh-en", [], os.replace
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+
+    def replace(source, target):
+        if Path(source).parent.name.startswith((".new-", ".old-")) or Path(target).parent.name.startswith(".old-"):
+            moves.append(target)
+            if len(moves) == fails_at:
+                raise OSError("the disk is full")
+        move(source, target)
+
+    config, model, source, target = read_model(folder)
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(OSError, match="full"):
+        write_model(folder, config, config.model.build(), source, target, "# Another\n")
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("name", ["zh-ne", "", "no/such/folder"])

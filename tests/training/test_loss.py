@@ -125,3 +125,22 @@ def test_narrow_logits_are_added_up_in_float32():
     torch.testing.assert_close(value, label_smoothed_cross_entropy(logits.bfloat16().float(), labels, 0.1))
     hidden = torch.randn(1, 50, 8, dtype=torch.bfloat16)
     assert chunked_cross_entropy(hidden, torch.randn(300, 8), labels[None]).dtype == torch.float32
+
+
+@given(problems())
+def test_under_autocast_the_products_are_bf16_and_the_rest_is_not(problem):
+    """The loss is that of the rounded logits; the gradients are close to theirs, and come back in float32."""
+    hidden, weight, labels, smoothing = problem
+
+    def rounded(h, w):
+        return label_smoothed_cross_entropy(h.bfloat16() @ w.bfloat16().T, labels, smoothing)
+
+    def chunked(h, w):
+        with torch.autocast("cpu", torch.bfloat16):
+            return chunked_cross_entropy(h, w, labels, smoothing)
+
+    ours, theirs = (value_and_gradients(hidden, weight, torch.float32, form) for form in (chunked, rounded))
+    torch.testing.assert_close(ours[0], theirs[0], rtol=1e-5, atol=1e-5)
+    for one, other in zip(ours[1:], theirs[1:], strict=True):
+        assert one.dtype == torch.float32
+        torch.testing.assert_close(one, other, rtol=0.05, atol=0.05 * max(other.abs().max().item(), 1e-3))

@@ -49,6 +49,8 @@ class DecoderLayer(nn.Module):
             return self.cross(y, memory, memory_scope, kept_cross)
 
         x = self.residual(x, lambda y: self.self(y, y, scope, kept_self), self.norm1, real)
+        x = tap(self, "looked_back", x)
         x = self.residual(x, look_at_memory, self.norm2, real)
+        x = tap(self, "looked_across", x)
         x = self.residual(x, self.feed_forward, self.norm3, real)
         return tap(self, "", x)

@@ -39,5 +39,6 @@ class EncoderLayer(nn.Module):
     ) -> Float[Tensor, "B L d"]:
         """One pass; `kept` are this layer's keys and values of the tokens before."""
         x = self.residual(x, lambda y: self.attention(y, y, scope, kept), self.norm1, real)
+        x = tap(self, "attended", x)
         x = self.residual(x, self.feed_forward, self.norm2, real)
         return tap(self, "", x)

@@ -48,5 +48,6 @@ class SwiGLU(nn.Module):
         self.outer = linear(d_ff, d_model, bias)
 
     def forward(self, x: Float[Tensor, "B L d"]) -> Float[Tensor, "B L d"]:
-        hidden = tap(self, "hidden", F.silu(self.gate(x)) * self.inner(x))  # [B, L, d_ff]
+        gate = tap(self, "opening", F.silu(self.gate(x)))
+        hidden = tap(self, "hidden", gate * self.inner(x))  # [B, L, d_ff]
         return tap(self, "", self.outer(hidden))

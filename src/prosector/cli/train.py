@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 HELP = """Train a translator, or fine-tune one with --from.
 
 RECIPE is a preset's name (--list shows them) or a TOML file. A preset says all: the model, its tokenizers,
-its data, how it is trained; --set changes a key of it.
+its data, how it is trained; --set changes a key of it, and --keys shows every key that there is, with its meaning.
 
 DATA is a table, English and Chinese with a tab between and whatever else after them, such as cmn.txt of
 manythings.org as it is (other columns: --columns zh,en); or two files side by side, SOURCE,TARGET, told apart
@@ -39,6 +40,7 @@ Examples:
   prosector train --resume --out runs/mine
   prosector train fine-tune --from zh-en --data mine.tsv --out runs/fine
   prosector train recipe.toml --part my_position.py
+  prosector train demo --keys
 """
 
 Recipe = Annotated[str | None, typer.Argument(metavar="RECIPE", help="A preset's name, or a TOML file.")]
@@ -48,6 +50,7 @@ Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the model g
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe.")]
 From = Annotated[str | None, typer.Option("--from", metavar="MODEL", help="Fine-tune this model: a name or a folder.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+Keys = Annotated[bool, typer.Option("--keys", help="Print the recipe with every key, explained; train nothing.")]
 List = Annotated[bool, typer.Option("--list", help="List the presets.")]
 
 
@@ -62,11 +65,15 @@ def train(
     resume: Resume = False,
     parts: Parts = None,
     list_presets: List = False,
+    keys: Keys = False,
 ) -> None:
     from prosector.cli.display import reporter
 
     if list_presets:
         print("\n".join(f"{path.stem:<16}{described(path)}" for path in presets()))
+        return
+    if keys:
+        print_keys(recipe, settings or (), parts)
         return
     if recipe is None and not resume:
         raise ValueError("name a recipe: a preset (prosector train --list) or a TOML file")
@@ -97,15 +104,31 @@ def train(
     elif data or dev or settings or start:
         raise ValueError("--resume goes on with the run's own recipe; leave out --data, --dev, --set and --from")
 
+    command = called(
+        ["train", recipe or ""],
+        {"--data": data, "--dev": dev, "--set": settings, "--from": start_from and [start_from], "--part": parts},
+    )
     try:
         with reporter() as told:
-            outcome = run.train(config or RunConfig(), out, told, start_from=None if resume else start, resume=resume)
+            outcome = run.train(
+                config or RunConfig(), out, told, start_from=None if resume else start, resume=resume, command=command
+            )
     except (InterruptedRunError, KeyboardInterrupt) as stop:
         if not (out / "training" / "state.pt").exists():
             raise StoppedError("stopped before there was anything to save") from stop
         again = ["prosector train --resume --out", quoted(out), *(f"--part {quoted(part)}" for part in parts or ())]
         raise StoppedError(f"stopped and saved; to go on: {' '.join(again)}") from stop
     tell(outcome, out, parts or ())
+
+
+def called(words: Sequence[str], options: Mapping[str, Sequence[object] | None]) -> str:
+    """The command as one would type it again, anywhere: of files only the names."""
+
+    def name(value: object) -> str:
+        return Path(str(value)).name if Path(str(value)).exists() else str(value)
+
+    given = [(option, name(value)) for option, values in options.items() for value in values or ()]
+    return shlex.join(["prosector", *filter(None, words), *(word for pair in given for word in pair)])
 
 
 def presets() -> list[Path]:
@@ -118,6 +141,16 @@ def presets() -> list[Path]:
 def described(path: Path) -> str:
     """What a recipe says it is for."""
     return str(tomllib.loads(path.read_text(encoding="utf-8")).get("description", ""))
+
+
+def print_keys(recipe: str | None, settings: Sequence[str], parts: list[Path] | None) -> None:
+    """A recipe, or else what holds without one, with every key that there is."""
+    from prosector.cli.keys import written_out
+    from prosector.config.run import run_from
+
+    options.load(parts)
+    tree = {} if recipe is None else tomllib.loads(find_recipe(recipe).read_text("utf-8-sig"))
+    print("\n".join(written_out(run_from(tree, settings, recipe or "--set"))))
 
 
 def find_recipe(name: str) -> Path:

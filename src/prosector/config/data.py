@@ -21,6 +21,9 @@ class FileConfig(Config):
     columns: tuple[str, ...] = Field(("en", "zh"), description="what the table's first columns hold; more are ignored")
     weight: float = Field(1.0, gt=0, description="how often an epoch goes through it; 0.25: another quarter each time")
 
+    origin: str = Field("", description="what it is and where it comes from, for the model's README")
+    licence: str = Field("", description="under which it may be used, for the model's README")
+
     @field_validator("columns")
     @classmethod
     def _two_columns(cls, columns: tuple[str, ...]) -> tuple[str, ...]:

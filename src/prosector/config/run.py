@@ -87,9 +87,18 @@ def read_run(path: Path, assignments: Sequence[str] = ()) -> RunConfig:
         tree = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a TOML file ({error})") from error
+    return run_from(tree, assignments, f"{path} with --set" if assignments else str(path))
+
+
+def run_from(tree: dict[str, Any], assignments: Sequence[str], where: str) -> RunConfig:
+    """A run from what a TOML file holds, with some keys set otherwise.
+
+    Raises:
+        ValueError: an unknown key or an impossible value; all are named, after `where`.
+    """
     for assignment in assignments:
         assign(tree, assignment)
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:
-        raise ValueError(explain(error, f"{path} with --set" if assignments else str(path))) from error
+        raise ValueError(explain(error, where)) from error

@@ -37,6 +37,15 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, scale: float) -> Tensor:
+        """All three products of a chunk are in the type of autocast, where it is on; sums and the loss are not."""
+        device = hidden.device.type
+        if torch.is_autocast_enabled(device):
+            hidden = hidden.to(torch.get_autocast_dtype(device))
+        with torch.autocast(device, enabled=False):
+            return _ChunkedCrossEntropy.in_chunks(ctx, hidden, weight, labels, smoothing, scale)
+
+    @staticmethod
+    def in_chunks(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, scale: float) -> Tensor:
         n_words = weight.shape[0]
         table = weight.to(hidden.dtype)
         wide = torch.promote_types(hidden.dtype, torch.float32)

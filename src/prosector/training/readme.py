@@ -1,53 +1,93 @@
-"""The README of a trained model: what it is, how it came to be, how it does."""
+"""The README of a trained model: what it is, how it came to be, how it does; all that somebody needs to repeat it."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from prosector.config.data import FileConfig
 from prosector.config.run import RunConfig
+from prosector.data.corpus import find
 from prosector.training.validate import Validation
 
 NAMES = {"zh": "Chinese", "en": "English"}
 
 
-def model_readme(
-    config: RunConfig,
-    chosen: str,
-    results: Mapping[str, Validation],
-    step: int,
-    seconds: float,
-    tokens: int,
-    began_as: str = "",
-) -> str:
-    """Markdown for the model's folder, from the run's own numbers."""
+class Story(NamedTuple):
+    """What a run did."""
+
+    step: int
+    tokens: int
+    seconds: float  # in training steps; validations not counted
+    began_as: str = ""  # the model that was trained further
+    command: str = ""
+
+
+def model_readme(config: RunConfig, chosen: str, results: Mapping[str, Validation], story: Story) -> str:
+    """Markdown for the model's folder, from the run's own numbers and files."""
     data, model = config.data, config.model
-    files = "\n".join(f"- {named(file)}, {file.weight:g} × an epoch" for file in data.train)
     rows = "\n".join(
         f"| {name}{' (kept)' if name == chosen else ''} | {result.loss:.3f} | {result.bleu:.1f} | {result.chrf:.1f} |"
         for name, result in results.items()
     )
-    began = f"It began as {began_as}, and was trained further for " if began_as else "Trained for "
+    began = f"It began as {story.began_as}, and was trained further for " if story.began_as else "Trained for "
+    command = f"\n```\n{story.command}\n```\n" if story.command else ""
+    bleu, chrf = results[chosen].signatures
     return f"""# {NAMES[data.source]} to {NAMES[data.target]}
 
 {config.description or "A translator trained with Prosector."}
 
 {model.summary()}; vocabularies of {model.source_vocab:,} and {model.target_vocab:,} entries.
 
-{began}{step:,} steps on {tokens:,} target tokens in {seconds / 3600:.2f} hours, seed {config.training.seed}, on
-
-{files}
+{began}{story.step:,} steps on {story.tokens:,} target tokens, seed {config.training.seed};
+{story.seconds / 3600:.2f} hours of training steps.
+{command}
+## How it does
 
 | weights | development loss | BLEU | chrF |
 |---|---|---|---|
 {rows}
 
-(All development pairs, greedy.)
+All development pairs, greedy. BLEU `{bleu}`, chrF `{chrf}`.
+
+## What it learned from
+
+| file | of an epoch | what | licence | sha256 |
+|---|---|---|---|---|
+{table_of(data.train)}
+
+Chosen on:
+
+| file | what | licence | sha256 |
+|---|---|---|---|
+{table_of(data.dev, weights=False)}
 """
 
 
-def named(file: FileConfig) -> str:
-    """A corpus by its files' names, without the folders of whoever trained on it."""
-    paths = [file.path] if isinstance(file.path, str) else file.path
-    return " and ".join(f"`{Path(path).name if Path(path).is_absolute() else path}`" for path in paths)
+def table_of(files: tuple[FileConfig, ...], weights: bool = True) -> str:
+    """A row for each file: its name, weight, origin and licence as the recipe says them, and its digest."""
+    rows = []
+    for file in files:
+        for path in [file.path] if isinstance(file.path, str) else file.path:
+            cells = [
+                f"`{named(path)}`",
+                *[f"{file.weight:g} ×"] * weights,
+                file.origin,
+                file.licence,
+                f"`{sha256(path)}`",
+            ]
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def named(path: str) -> str:
+    """A file's name, without the folders of whoever trained on it."""
+    return Path(path).name if Path(path).is_absolute() else path
+
+
+def sha256(path: str) -> str:
+    """The digest of a file as it lies there, packed or not."""
+    with find(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ from prosector.models.weights import load_weights, replace_text, save_weights, w
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers, train_tokenizers
 from prosector.training.loop import Loop
 from prosector.training.precision import resolve
-from prosector.training.readme import model_readme
+from prosector.training.readme import Story, model_readme
 from prosector.training.report import Reporter
 from prosector.training.validate import Validation, Validator
 
@@ -46,7 +47,8 @@ class Start(NamedTuple):
     model: Seq2Seq
     source: Tokenizer
     target: Tokenizer
-    model_name: str = ""  # of the model that is trained further
+    began_as: str = ""  # the model that is trained further
+    command: str = ""  # with which it was called
 
 
 def fingerprint(corpora: Sequence[Sequence[Pair]]) -> str:
@@ -114,9 +116,8 @@ def start_again(folder: Path, digest: str) -> Start:
     config = RunConfig.model_validate_json((folder / "run.json").read_text(encoding="utf-8"))
     if (folder / "data.sha256").read_text(encoding="utf-8").strip() != digest:
         raise ValueError(f"the data are not those that {folder} was begun with; give the same files in the same order")
-    name = folder / "began-as.txt"
-    model_name = name.read_text(encoding="utf-8").strip() if name.exists() else ""
-    return Start(config, config.model.build(), *load_tokenizers(folder), model_name)
+    notes = json.loads(path.read_text("utf-8")) if (path := folder / "notes.json").exists() else {}
+    return Start(config, config.model.build(), *load_tokenizers(folder), **notes)
 
 
 def write_start(folder: Path, start: Start, digest: str) -> None:
@@ -124,8 +125,8 @@ def write_start(folder: Path, start: Start, digest: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     save_tokenizers(folder, start.source, start.target)
     replace_text(folder / "data.sha256", digest + "\n")
-    if start.model_name:
-        replace_text(folder / "began-as.txt", start.model_name + "\n")
+    notes = {"began_as": start.began_as, "command": start.command}
+    replace_text(folder / "notes.json", json.dumps(notes, ensure_ascii=False) + "\n")
     replace_text(folder / "run.json", start.config.model_dump_json(indent=2) + "\n")
 
 
@@ -172,13 +173,20 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def train(
-    config: RunConfig, folder: Path, reporter: Reporter, *, start_from: Path | None = None, resume: bool = False
+    config: RunConfig,
+    folder: Path,
+    reporter: Reporter,
+    *,
+    start_from: Path | None = None,
+    resume: bool = False,
+    command: str = "",
 ) -> Outcome:
     """Run a config into a folder, and leave a model there.
 
     Args:
         start_from: a model to train further.
         resume: go on with the run that the folder holds, with its own config.
+        command: how it was called, for the model's README.
 
     Raises:
         ValueError: there is nothing to train on or to resume, or something would be overwritten.
@@ -208,6 +216,7 @@ def train(
             start = start_again(work, digest)
         else:
             start = start_afresh(config, corpora) if start_from is None else start_from_model(config, start_from)
+            start = start._replace(command=command)
             write_start(work, start, digest)
         loop = prepare(start, corpora, dev, work, reporter)
         if resume:
@@ -220,7 +229,7 @@ def train(
 
 def prepare(start: Start, corpora: Sequence[Sequence[Pair]], dev: list[Pair], folder: Path, reporter: Reporter) -> Loop:
     """The loop over the encoded pairs, on the device that there is."""
-    config, model, source, target, _ = start
+    config, model, source, target, *_ = start
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if getattr(config.model, "kernel", "") == "flex" and device.type == "cpu":
         raise ValueError('model.kernel="flex" has no gradients on a CPU; train with "sdpa" or "written-out"')
@@ -261,6 +270,7 @@ def finish(loop: Loop, start: Start, folder: Path) -> Outcome:
         max_tokens=config.data.max_tokens,
         model=config.model,
     )
-    readme = model_readme(config, chosen, results, loop.step, loop.seconds, loop.tokens, start.model_name)
+    story = Story(loop.step, loop.tokens, loop.seconds, start.began_as, start.command)
+    readme = model_readme(config, chosen, results, story)
     write_model(folder, described, loop.model, start.source, start.target, readme, dtype)
     return Outcome(chosen, results[chosen], loop.step)

@@ -22,12 +22,13 @@ from prosector.training.report import Sample
 
 
 class Validation(NamedTuple):
-    """How a model does on the development pairs: the loss in nats a token, scores, and some samples."""
+    """How a model does on the development pairs: the loss in nats a token, scores with signatures, some samples."""
 
     loss: float
     bleu: float
     chrf: float
     samples: list[Sample]
+    signatures: tuple[str, str]  # of BLEU and chrF
 
 
 class Validator:
@@ -90,6 +91,8 @@ class Validator:
         references = [pair.target for pair in self.pairs[: len(translations)]]
         scores = score(translations, references, self.config.data.target)
         samples = [Sample(*self.pairs[i], translations[i]) for i in self.shown if i < len(translations)]
-        result = Validation(self.loss(model), scores.bleu, scores.chrf, samples)
+        result = Validation(
+            self.loss(model), scores.bleu, scores.chrf, samples, (scores.bleu_signature, scores.chrf_signature)
+        )
         model.train()
         return result
