@@ -91,7 +91,7 @@ def stirred(module: Module) -> Module:
     with torch.no_grad():
         for parameter in module.parameters():
             parameter += 0.2 * torch.randn_like(parameter)
-        for buffer in module.buffers():
+        for buffer in filter(torch.is_floating_point, module.buffers()):
             buffer += 0.2 * torch.rand_like(buffer)
     return module
 

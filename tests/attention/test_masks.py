@@ -135,6 +135,8 @@ def test_torch_nns_padding_mask_is_true_where_there_is_padding():
     padding = torch.tensor([[False, True], [False, False]])
     keys = torch.arange(2)
     assert torch.equal(Mask.from_torch_nn(None, padding).may_look(keys, keys)[:, 0, 0], ~padding)
+    added = torch.zeros(2, 2).masked_fill(padding, -torch.inf)
+    assert torch.equal(Mask.from_torch_nn(None, added).may_look(keys, keys)[:, 0, 0], ~padding)
     both = Mask.from_torch_nn(torch.tensor([[False, True], [False, False]]), padding)
     assert both.may_look(keys, keys)[:, 0].int().tolist() == [[[1, 0], [1, 0]], [[1, 0], [1, 1]]]
     assert Mask.from_torch_nn() is None

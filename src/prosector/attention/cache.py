@@ -2,7 +2,7 @@
 
 Decoding with a cache equals the full forward pass, one token or many at a time. Keys are kept
 as attention uses them (rotated), with their positions, so masks and position encodings see
-the whole line.
+the whole line. New columns are written in place: what is computed with a cache has no gradients.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Mask(ABC):
     @staticmethod
     def from_torch_nn(
         attn_mask: Bool[Tensor, "*BH Lq Lk"] | Float[Tensor, "*BH Lq Lk"] | None = None,
-        key_padding_mask: Bool[Tensor, "B Lk"] | None = None,
+        key_padding_mask: Bool[Tensor, "B Lk"] | Float[Tensor, "B Lk"] | None = None,
         n_heads: int = 1,
     ) -> Mask | None:
         """Turn torch.nn's masks around: there True is *forbidden*, and floats are added (0 or -inf).
@@ -146,15 +146,13 @@ class Mask(ABC):
         """
         table = None
         if attn_mask is not None:
-            forbidden = attn_mask if attn_mask.dtype == torch.bool else attn_mask == -torch.inf
-            if attn_mask.dtype != torch.bool and not (forbidden | (attn_mask == 0)).all():
-                raise ValueError("attn_mask holds floats besides 0 and -inf: that is a bias on the scores, not a mask")
+            forbidden = forbidden_in(attn_mask, "attn_mask")
             if attn_mask.ndim == 3:
                 if len(attn_mask) % n_heads:
                     raise ValueError(f"attn_mask has {len(attn_mask)} tables, which {n_heads} heads do not divide")
                 forbidden = forbidden.unflatten(0, (-1, n_heads))
             table = Mask.dense(~forbidden)
-        real = None if key_padding_mask is None else Mask.keys(~key_padding_mask)
+        real = None if key_padding_mask is None else Mask.keys(~forbidden_in(key_padding_mask, "key_padding_mask"))
         return table & real if table is not None and real is not None else table or real
 
     def to_torch_nn(
@@ -165,6 +163,14 @@ class Mask(ABC):
         if may_look.shape[:2] == (1, 1):
             return ~may_look[0, 0]
         return ~may_look.expand(-1, agreed("heads", may_look.shape[1], n_heads), -1, -1).flatten(0, 1)
+
+
+def forbidden_in(mask: Tensor, name: str) -> Bool[Tensor, "..."]:
+    """Where one of torch.nn's masks, of bools or of floats to be added, forbids."""
+    forbidden = mask if mask.dtype == torch.bool else mask == -torch.inf
+    if mask.dtype != torch.bool and not (forbidden | (mask == 0)).all():
+        raise ValueError(f"{name} holds floats besides 0 and -inf: that is a bias on the scores, not a mask")
+    return forbidden
 
 
 def pick(table: Tensor, *index: Tensor) -> Tensor:

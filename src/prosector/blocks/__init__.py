@@ -1,5 +1,6 @@
 """The blocks that models are built from."""
 
+from prosector.blocks.conv_attention import ConvAttention
 from prosector.blocks.convolution import DoubleConvolution
 from prosector.blocks.decoder_layer import DecoderLayer
 from prosector.blocks.embedding import PAD, TokenEmbedding, output_table
@@ -14,6 +15,7 @@ __all__ = [
     "PAD",
     "BatchNorm",
     "CausalStack",
+    "ConvAttention",
     "DecoderLayer",
     "DecoderStack",
     "DoubleConvolution",

@@ -11,6 +11,7 @@
 | `yarn.py`       | query and key | RoPE stretched to texts longer than training's |
 | `alibi.py`      | scores        | a score loses in proportion to the distance |
 | `t5.py`         | scores        | a learned number for each bucket of distances |
+| `grid.py`       | embedding     | a vector for each place of a picture, interpolated for other sizes |
 | `custom.py`     | any           | a class of the user's own |
 
 `pairs.py`, `relative.py` and `bounds.py` hold what several of them share.
@@ -20,6 +21,7 @@ from prosector.positions.alibi import AlibiPosition, alibi_bias, alibi_slopes
 from prosector.positions.base import Position
 from prosector.positions.binary import BinaryPosition, binary_code
 from prosector.positions.custom import load_parts
+from prosector.positions.grid import GridPosition, places_of
 from prosector.positions.learned import LearnedPosition
 from prosector.positions.onehot import OneHotPosition, one_hot
 from prosector.positions.pairs import Layout
@@ -31,6 +33,7 @@ from prosector.positions.yarn import YarnPosition, yarn_attention_factor, yarn_i
 __all__ = [
     "AlibiPosition",
     "BinaryPosition",
+    "GridPosition",
     "Layout",
     "LearnedPosition",
     "OneHotPosition",
@@ -46,6 +49,7 @@ __all__ = [
     "inverse_frequencies",
     "load_parts",
     "one_hot",
+    "places_of",
     "reorder_rows",
     "rotate_half_split",
     "rotate_interleaved",
