@@ -10,7 +10,7 @@ from prosector.cli import tour, trial
 from prosector.cli.attention import look
 from prosector.cli.demo import MARK, clean
 from prosector.cli.figure import draw_attention, font_for
-from prosector.cli.trial import fitted, start_of, with_steps
+from prosector.cli.trial import begun, fitted, with_steps
 from prosector.config.run import RunConfig, read_run
 from prosector.data.hsk import Graded, Split
 from prosector.decoding import installed, load
@@ -41,9 +41,9 @@ def test_for_every_number_of_steps_the_intervals_fit(steps):
 def test_as_many_steps_are_taken_as_fit_into_the_time(here):
     """Twice the time, about twice the steps; never fewer than twenty."""
     config = read_run(here / "tiny.toml", [f'data.train = [{{path = "{here / "pairs.tsv"}"}}]'])
-    few, many = (fitted(start_of(config, None), seconds).training.steps for seconds in (1, 8))
+    few, many = (fitted(*begun(config, None), seconds).training.steps for seconds in (1, 8))
     assert 20 <= few < many
-    assert fitted(start_of(config, None), 0).training.steps == 20
+    assert fitted(*begun(config, None), 0).training.steps == 20
 
 
 def test_each_written_word_has_a_row_that_sums_to_one(model):
@@ -75,7 +75,7 @@ def small_tour(here, model, tmp_path, monkeypatch):
     monkeypatch.setattr(tour, "read_hsk", lambda: sentences)
     monkeypatch.setattr(tour, "split", lambda given: Split(given[:30], given[30:35], given[35:]))
     monkeypatch.setattr(tour, "find_recipe", lambda preset: here / "tiny.toml")
-    monkeypatch.setattr(trial, "fitted", lambda start, seconds: with_steps(start.config, 20))
+    monkeypatch.setattr(trial, "fitted", lambda work, start, seconds: with_steps(start.config, 20))
     (tmp_path / "pretrained").mkdir()
     monkeypatch.setattr(installed, "PRETRAINED", tmp_path / "pretrained")
     monkeypatch.chdir(tmp_path)

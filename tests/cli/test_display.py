@@ -49,18 +49,18 @@ def test_the_picture_tells_the_numbers(moment):
     """Ten of forty steps, 100 tokens a second-long step: 100 tokens/s, and half a minute left."""
     live = LiveReporter(Console(file=io.StringIO()))
     assert live.picture().plain == ""
-    live.start(0, 40)
+    live.start(0, 40, "target tokens")
     for step in range(1, 11):
         moment[0] += 1
         live.step(step, 11.0 - step, 1e-3, 100)
-    live.validated(10, 2.5, 12.34, 34.56, [Sample("我喜欢猫。", "I like cats.", "I like dogs.")])
+    live.validated(10, "loss 2.500  chrF 34.6  BLEU 12.3", [Sample("我喜欢猫。", "I like cats.", "I like dogs.")])
     lines = live.picture().plain.splitlines()
     assert lines[0].endswith("step 10/40  0:30 left")
     assert lines[1].startswith("█")
     assert lines[1].endswith("loss 5.500")
     assert "100 target tokens/s" in lines[2]
     assert "learning rate 1.00e-03" in lines[2]
-    assert lines[3] == "step 10: development loss 2.500  BLEU 12.3  chrF 34.6"
+    assert lines[3] == "step 10: development loss 2.500  chrF 34.6  BLEU 12.3"
     assert lines[4] == "  我喜欢猫。  →  I like dogs."
     live.stop()
     assert "choosing among" in live.picture().plain
@@ -71,7 +71,7 @@ def test_the_picture_tells_the_numbers(moment):
 def test_a_resumed_run_tells_the_time_from_this_sitting(moment):
     """Two of ten steps in two seconds: eight seconds left for the other eight."""
     live = LiveReporter(Console(file=io.StringIO()))
-    live.start(90, 100)
+    live.start(90, 100, "target tokens")
     for step in (91, 92):
         moment[0] += 1
         live.step(step, 1.0, 1e-3, 10)
@@ -83,7 +83,7 @@ def test_a_terminal_is_drawn_on_and_nothing_else_is(monkeypatch):
     screen = Terminal()
     with reporter(screen) as live:
         live.say("reading")
-        live.start(0, 2)
+        live.start(0, 2, "pictures")
         live.step(1, 2.0, 1e-3, 10)
         live.step(2, 1.0, 1e-3, 10)
         live.stop()
@@ -106,7 +106,7 @@ def test_colours_only_where_they_are_wanted(monkeypatch, wanted):
         monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
     with reporter(screen) as live:
-        live.start(0, 2)
+        live.start(0, 2, "pictures")
         live.step(1, 2.0, 1e-3, 10)
     assert ("\x1b[32m" in screen.getvalue()) == wanted
 

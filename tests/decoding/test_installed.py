@@ -25,7 +25,7 @@ def pretrained(tmp_path, monkeypatch):
     model = TransformerConfig(**sizes, n_heads=2, encoder_layers=1, decoder_layers=1)
     for source, target in (("zh", "en"), ("en", "zh")):
         config = FolderConfig(source=source, target=target, model=model)
-        write_model(place / f"{source}-{target}", config, model.build(), tokenizer, tokenizer, "# Tiny\n")
+        write_model(place / f"{source}-{target}", config, model.build(), [tokenizer, tokenizer], "# Tiny\n")
     (place / "no-model").mkdir()
     monkeypatch.setattr(installed, "PRETRAINED", place)
     return place
@@ -63,7 +63,7 @@ def test_a_model_is_replaced_whole_or_not_at_all(pretrained, monkeypatch, fails_
     config, model, source, target = read_model(folder)
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OSError, match="full"):
-        write_model(folder, config, config.model.build(), source, target, "# Another\n")
+        write_model(folder, config, config.model.build(), [source, target], "# Another\n")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 

@@ -4,9 +4,9 @@ import hashlib
 
 from prosector.config.run import RunConfig
 from prosector.training.readme import Story, model_readme, named
-from prosector.training.validate import Validation
+from prosector.training.task import Validation
 
-VALIDATION = Validation(1.5, 31.25, 49.75, [], ("nrefs:1|tok:13a", "nrefs:1|nc:6"))
+VALIDATION = Validation(1.5, {"chrF": 49.75, "BLEU": 31.25}, [], ("chrF `nrefs:1|nc:6`", "BLEU `nrefs:1|tok:13a`"))
 
 
 def test_it_names_every_file_with_its_licence_and_digest(tmp_path):
@@ -18,7 +18,7 @@ def test_it_names_every_file_with_its_licence_and_digest(tmp_path):
         "dev": [{"path": str(dev)}],
     }
     run = RunConfig.model_validate({"description": "Everyday words.", "data": files})
-    story = Story(600, 1_450_000, 1800.0, command="prosector train zh-en --set training.steps=600")
+    story = Story(600, 1_450_000, "target tokens", 1800.0, command="prosector train zh-en --set training.steps=600")
     text = model_readme(run, "last", {"last": VALIDATION, "average": VALIDATION}, story)
     digest = hashlib.sha256(table.read_bytes()).hexdigest()
     assert f"| `train.tsv` | 0.3 × | two words | CC0 | `{digest}` |" in text
@@ -26,14 +26,15 @@ def test_it_names_every_file_with_its_licence_and_digest(tmp_path):
     assert str(tmp_path) not in text  # nobody's folders
     for said in (
         "# Chinese to English", "Everyday words.", "600 steps on 1,450,000 target tokens, seed 1", "0.50 hours",
-        "```\nprosector train zh-en --set training.steps=600\n```", "| last (kept) | 1.500 | 31.2 | 49.8 |",
-        "BLEU `nrefs:1|tok:13a`, chrF `nrefs:1|nc:6`",
+        "```\nprosector train zh-en --set training.steps=600\n```",
+        "| weights | development loss | chrF | BLEU |", "| last (kept) | 1.500 | 49.8 | 31.2 |",
+        "chrF `nrefs:1|nc:6`. BLEU `nrefs:1|tok:13a`",
     ):  # fmt: skip
         assert said in text
 
 
 def test_a_fine_tuned_model_says_what_it_began_as():
-    story = Story(30, 1000, 60.0, began_as="zh-en")
+    story = Story(30, 1000, "target tokens", 60.0, began_as="zh-en")
     assert "It began as zh-en, and was trained further for 30 steps" in model_readme(
         RunConfig(), "best", {"best": VALIDATION}, story
     )

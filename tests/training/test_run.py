@@ -13,10 +13,10 @@ from prosector.config.run import RunConfig
 from prosector.data.corpus import Pair, read_split
 from prosector.decoding.folder import read_model
 from prosector.models.weights import weights_of
-from prosector.training import run as run_module
+from prosector.training import translation
 from prosector.training.loop import InterruptedRunError, Loop
 from prosector.training.report import LineReporter
-from prosector.training.run import prepare, start_afresh, train
+from prosector.training.run import prepare, train, work_of
 
 
 class Recorder(LineReporter):
@@ -29,13 +29,13 @@ class Recorder(LineReporter):
     def say(self, text):
         self.said.append(text)
 
-    def step(self, step, loss, learning_rate, n_tokens):
+    def step(self, step, loss, learning_rate, size):
         self.losses[step] = loss
         if step == self.at:
             self.then()
 
-    def validated(self, step, loss, bleu, chrf, samples):
-        self.validations.append((step, loss, bleu, chrf, samples))
+    def validated(self, step, figures, samples):
+        self.validations.append((step, figures, samples))
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_small_run_learns_what_it_was_never_shown(config, tmp_path):
     """Seven eighths of the sentences are enough to translate the last eighth."""
     recorder = Recorder()
     outcome = train(config(steps=160, validate_every=40), tmp_path / "out", recorder)
-    assert outcome.validation.bleu > 80
+    assert outcome.validation.scores["BLEU"] > 80
     assert recorder.losses[160] < 0.5 * recorder.losses[1]
     found, model, source, target = read_model(tmp_path / "out")
     assert (found.source, found.target) == ("zh", "en")
@@ -138,8 +138,9 @@ def test_killed_between_checkpoints_it_goes_back_to_the_last_one(config, tmp_pat
 def loop_of(run):
     """The loop of a run that nobody has begun."""
     torch.manual_seed(run.training.seed)
-    corpora, dev = read_split(run.data)
-    return prepare(start_afresh(run, corpora), corpora, dev, Path("nowhere"), Recorder())
+    work = work_of(run)
+    work.read()
+    return prepare(work, work.afresh(), Path("nowhere"), Recorder())
 
 
 def test_accumulated_batches_are_one_large_batch(config, tmp_path):
@@ -151,7 +152,7 @@ def test_accumulated_batches_are_one_large_batch(config, tmp_path):
         data = base.data.model_dump() | {"batch_tokens": budget}
         if accumulate is None:  # as many as an epoch has
             accumulate = n_batches = len(
-                loop_of(RunConfig.model_validate(base.model_dump() | {"data": data})).batches.epoch(0)
+                loop_of(RunConfig.model_validate(base.model_dump() | {"data": data})).task.epoch(0)
             )
         changes = {"data": data, "training": base.training.model_dump() | {"accumulate": accumulate}}
         loop = loop_of(RunConfig.model_validate(base.model_dump() | changes))
@@ -239,7 +240,7 @@ def test_a_second_run_that_finds_a_model_when_it_has_read_its_data_leaves_it_alo
         train(config(steps=2, warmup=1, seed=5), tmp_path / "out", Recorder())  # another run comes in between
         return read_split(data)
 
-    monkeypatch.setattr(run_module, "read_split", read)
+    monkeypatch.setattr(translation, "read_split", read)
     with pytest.raises(ValueError, match="already holds a model or a run"):
         train(config(steps=2, warmup=1), tmp_path / "out", Recorder())
     train(config(steps=2, warmup=1, seed=5), tmp_path / "alone", Recorder())

@@ -65,7 +65,8 @@ class LiveReporter:
         self.losses: list[float] = []
         self.first, self.done, self.steps = 0, 0, 0
         self.learning_rate = 0.0
-        self.recent: deque[tuple[float, int]] = deque([(time.monotonic(), 0)], maxlen=100)  # when, target tokens
+        self.recent: deque[tuple[float, int]] = deque([(time.monotonic(), 0)], maxlen=100)  # when, how much
+        self.unit = ""
         self.began = time.monotonic()
         self.scores = ""
         self.samples: list[Sample] = []
@@ -74,23 +75,24 @@ class LiveReporter:
     def say(self, text: str) -> None:
         self.screen.print(text, markup=False)
 
-    def start(self, step: int, steps: int) -> None:
+    def start(self, step: int, steps: int, unit: str) -> None:
+        self.unit = unit
         self.first = self.done = step
         self.steps = steps
         self.began = time.monotonic()
         self.recent = deque([(self.began, 0)], self.recent.maxlen)
         self.running = True
 
-    def step(self, step: int, loss: float, learning_rate: float, n_tokens: int) -> None:
+    def step(self, step: int, loss: float, learning_rate: float, size: int) -> None:
         self.done, self.learning_rate = step, learning_rate
         self.losses.append(loss)
-        self.recent.append((time.monotonic(), n_tokens))
+        self.recent.append((time.monotonic(), size))
 
-    def validated(self, step: int, loss: float, bleu: float, chrf: float, samples: list[Sample]) -> None:
-        self.scores = f"step {step:,}: development loss {loss:.3f}  BLEU {bleu:.1f}  chrF {chrf:.1f}"
+    def validated(self, step: int, figures: str, samples: list[Sample]) -> None:
+        self.scores = f"step {step:,}: development {figures}"
         self.samples = samples
         pause = time.monotonic() - self.recent[-1][0]  # a validation's time is not training's
-        self.recent = deque(((then + pause, n_tokens) for then, n_tokens in self.recent), self.recent.maxlen)
+        self.recent = deque(((then + pause, size) for then, size in self.recent), self.recent.maxlen)
 
     def stop(self) -> None:
         self.running = False
@@ -102,10 +104,10 @@ class LiveReporter:
     # The picture
 
     def speed(self) -> float:
-        """Target tokens a second over the last hundred steps."""
+        """Target tokens, or pictures, a second over the last hundred steps."""
         seen = list(self.recent)
         seconds = seen[-1][0] - seen[0][0]
-        return sum(n_tokens for _, n_tokens in seen[1:]) / seconds if seconds > 0 else 0.0
+        return sum(size for _, size in seen[1:]) / seconds if seconds > 0 else 0.0
 
     def time_left(self) -> str:
         """From the steps of this sitting, validations included."""
@@ -126,12 +128,11 @@ class LiveReporter:
         lines = [
             Text.assemble(bar, f"  step {self.done:,}/{self.steps:,}", self.ending()),
             Text.assemble((f"{sparkline(self.losses):<{WIDTH}}", "cyan"), "  loss ", (f"{loss:.3f}", "bold")),
-            Text(f"{self.speed():>{WIDTH - 22},.0f} target tokens/s      learning rate {self.learning_rate:.2e}"),
+            Text(f"{self.speed():>{WIDTH - 22},.0f} {self.unit}/s      learning rate {self.learning_rate:.2e}"),
         ]
         lines += [Text(self.scores, "bold")] if self.scores else []
         lines += [
-            Text.assemble("  ", sample.source, ("  →  ", "dim"), (sample.translation, "yellow"))
-            for sample in self.samples
+            Text.assemble("  ", sample.given, ("  →  ", "dim"), (sample.made, "yellow")) for sample in self.samples
         ]
         return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
 

@@ -76,8 +76,10 @@ def described(name: str, folder: Path) -> str:
 
 
 def figures_in(readme: Path) -> str:
-    """BLEU and chrF of the weights that were kept, from the table in a model's README; nothing if it has none."""
-    if not readme.is_file():
-        return ""
-    row = re.search(r"^\|[^|]*\(kept\) *\|[^|]*\| *([\d.]+) *\| *([\d.]+) *\|", readme.read_text("utf-8"), re.MULTILINE)
-    return f"BLEU {row[1]}, chrF {row[2]} on its development sentences, greedy" if row else ""
+    """The scores of the weights that were kept, from the table in a model's README; nothing if it has none."""
+    lines = readme.read_text("utf-8").splitlines() if readme.is_file() else []
+    head = next((line for line in lines if re.match(r"\| *weights *\|", line)), "")
+    kept = next((line for line in lines if re.match(r"\|[^|]*\(kept\) *\|", line)), "")
+    names, values = ([cell.strip() for cell in line.split("|")[3:-1]] for line in (head, kept))
+    scores = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=False))
+    return f"{scores} on its development data" if scores else ""

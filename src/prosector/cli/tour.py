@@ -18,7 +18,8 @@ from prosector.data.corpus import Pair
 from prosector.data.hsk import read_hsk, split, write_tsv
 from prosector.decoding import Translator, installed_models, load
 from prosector.evaluation.evaluate import evaluate
-from prosector.training.run import Start, train
+from prosector.training.run import train
+from prosector.training.work import Start, Work
 
 SENTENCES = {
     "zh-en": ["我喜欢深度学习。", "人山人海。", "明天会下雨吗？", "这家饭馆的菜又便宜又好吃。"],
@@ -70,12 +71,12 @@ class Tour:
 
     def from_scratch(self, test: list[Pair]) -> Path:
         """From random weights to a translator of sorts."""
-        start = trial.start_of(self.recipe("demo"), None)
-        trial.write_untrained(start, self.folder / "untrained")
+        work, start = trial.begun(self.recipe("demo"), None)
+        trial.write_untrained(work, start, self.folder / "untrained")
         shown = [pair.source for pair in test[:SHOWN]]
         before = load(self.folder / "untrained").translate(shown, GREEDY, max_length=8)
         self.say(f"\n  Before it has learned anything, it writes for {shown[0]}\n  {before[0]}\n")
-        self.fit("demo", start, self.seconds, self.folder / "small")
+        self.fit("demo", work, start, self.seconds, self.folder / "small")
 
         self.heading("3. What it has learned")
         after = self.judge("small, from scratch", load(self.folder / "small"), test)
@@ -93,8 +94,8 @@ class Tour:
         self.heading("4. What a head start is worth: fine-tuning the shipped model")
         before = self.judge("shipped zh-en", load("zh-en"), test)
         self.say()
-        start = trial.start_of(self.recipe("fine-tune"), self.shipped["zh-en"])
-        self.fit("fine-tune", start, self.seconds * 0.25, self.folder / "fine-tuned", self.shipped["zh-en"])
+        work, start = trial.begun(self.recipe("fine-tune"), self.shipped["zh-en"])
+        self.fit("fine-tune", work, start, self.seconds * 0.25, self.folder / "fine-tuned", self.shipped["zh-en"])
         self.say()
         after = self.judge("fine-tuned", load(self.folder / "fine-tuned"), test)
         for pair, first, last in zip(test, before, after[:SHOWN], strict=False):
@@ -146,9 +147,9 @@ class Tour:
         files = [f'data.{part} = [{{path = "{(self.folder / part).absolute()}.tsv"}}]' for part in ("train", "dev")]
         return read_run(find_recipe(preset), files)
 
-    def fit(self, preset: str, start: Start, seconds: float, out: Path, model: Path | None = None) -> None:
+    def fit(self, preset: str, work: Work, start: Start, seconds: float, out: Path, model: Path | None = None) -> None:
         """Train as long as that."""
-        config = trial.fitted(start, seconds)
+        config = trial.fitted(work, start, seconds)
         self.say(f"  {config.training.steps:,} steps fit into {seconds:.0f} seconds on this machine as it is now.")
         with reporter() as told:
             train(config, out, told, start_from=model)

@@ -219,7 +219,7 @@ def check_same(out: Path, config: RunConfig, from_model: bool) -> None:
     Raises:
         ValueError: it is, and the keys are named; or there is no run.
     """
-    from prosector.training.run import config_of
+    from prosector.training.place import config_of
 
     begun, now = flat(config_of(out).model_dump()), flat(config.model_dump())
     learned = {"model.source_vocab", "model.target_vocab", "description"}  # from the data, and of no effect
@@ -245,9 +245,10 @@ def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
     from prosector.decoding.folder import read_config
 
     text = {"zh": "我喜欢深度学习。", "en": "'How are you?'"}[read_config(out).source]
+    figures = ", ".join(f"{name} {value:.1f}" for name, value in outcome.validation.scores.items())
     options = "".join(f" --part {quoted(part)}" for part in parts)
     print(
         f"The model is in {out} (of its weights, the {outcome.chosen}): "
-        f"BLEU {outcome.validation.bleu:.1f}, chrF {outcome.validation.chrf:.1f} on the development sentences.\n"
+        f"{figures} on the development data.\n"
         f"Use it: prosector translate --model {quoted(out)}{options} {text}"
     )

@@ -10,34 +10,35 @@ from tempfile import TemporaryDirectory
 import torch
 
 from prosector.config.run import RunConfig
-from prosector.data.corpus import read_split
-from prosector.decoding.folder import FolderConfig, write_model
+from prosector.decoding.folder import write_model
 from prosector.training.report import LineReporter
-from prosector.training.run import Start, prepare, start_afresh, start_from_model
+from prosector.training.run import prepare, work_of
+from prosector.training.work import Start, Work
 
 FOR_STEPS = 0.9  # the share of the time that goes to steps; validations take the rest
 
 
-def start_of(config: RunConfig, model: Path | None) -> Start:
+def begun(config: RunConfig, model: Path | None) -> tuple[Work, Start]:
     """What a run of this config will begin with: a model, or new tokenizers and the random weights of its seed."""
     torch.manual_seed(config.training.seed)
-    return start_afresh(config, read_split(config.data)[0]) if model is None else start_from_model(config, model)
+    work = work_of(config)
+    work.read()
+    return work, work.afresh() if model is None else work.further(model)
 
 
-def write_untrained(start: Start, folder: Path) -> None:
+def write_untrained(work: Work, start: Start, folder: Path) -> None:
     """A model's folder with weights that nothing has trained yet."""
-    shared = start.config.data.model_dump(include={"source", "target", "source_eos", "max_tokens"})
-    described = FolderConfig(**shared, model=start.config.model)
-    write_model(folder, described, start.model, start.source, start.target, "# Untrained\n\nRandom weights.\n")
+    readme = "# Untrained\n\nRandom weights.\n"
+    write_model(folder, work.described(start.config), start.model, start.tokenizers, readme)
 
 
-def fitted(start: Start, seconds: float) -> RunConfig:
+def fitted(work: Work, start: Start, seconds: float) -> RunConfig:
     """The run's config with as many steps as fit into the time, on this machine as it is now.
 
     The weights of `start` are spent on the timing.
     """
     with TemporaryDirectory() as folder:
-        loop = prepare(start, *read_split(start.config.data), Path(folder), LineReporter(io.StringIO()))
+        loop = prepare(work, start, Path(folder), LineReporter(io.StringIO()))
         loop.model.train()
         loop.update()  # the first step is always slow
         began = time.monotonic()

@@ -36,6 +36,11 @@ class Batch:
     labels: Int[Tensor, "B Lt"]
     n_tokens: int  # labels that are not padding
 
+    @property
+    def size(self) -> int:
+        """How much it counts in training."""
+        return self.n_tokens
+
     def to(self, device: torch.device) -> Batch:
         """The batch on a device."""
         return Batch(self.src.to(device), self.tgt_in.to(device), self.labels.to(device), self.n_tokens)

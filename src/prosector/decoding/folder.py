@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -102,8 +103,7 @@ def write_model(
     folder: Path,
     config: FolderConfig,
     model: nn.Module,
-    source: Tokenizer,
-    target: Tokenizer,
+    tokenizers: Sequence[Tokenizer],
     readme: str,
     dtype: torch.dtype = torch.float32,
 ) -> None:
@@ -113,7 +113,7 @@ def write_model(
     before = Path(tempfile.mkdtemp(prefix=".old-", dir=folder))
     try:
         save_weights(model, beside / "model.safetensors", dtype)
-        save_tokenizers(beside, source, target)
+        save_tokenizers(beside, *tokenizers)
         (beside / "README.md").write_text(readme, encoding="utf-8")
         text = json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False)
         (beside / "config.json").write_text(text + "\n", encoding="utf-8")

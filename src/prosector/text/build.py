@@ -55,11 +55,17 @@ def _train(config: TokenizerConfig, sentences: Iterable[str], language: Language
         raise ValueError(f"{role} tokenizer: {error}") from error
 
 
-def save_tokenizers(folder: str | Path, source: Tokenizer, target: Tokenizer) -> list[Path]:
-    """Write them into a model's folder: one file where both are the same object, else one a side."""
-    if source is target:
-        return [source.save(folder, "joint")]
-    return [source.save(folder, "source"), target.save(folder, "target")]
+def save_tokenizers(folder: str | Path, *tokenizers: Tokenizer) -> list[Path]:
+    """Write them into a model's folder: the source's and the target's, or the one of both, or the only one; or none."""
+    match list({id(tokenizer): tokenizer for tokenizer in tokenizers}.values()):
+        case []:
+            return []
+        case [only]:
+            return [only.save(folder, "joint")]
+        case [source, target]:
+            return [source.save(folder, "source"), target.save(folder, "target")]
+        case several:
+            raise ValueError(f"a model has two tokenizers at most, not {len(several)}")
 
 
 def load_tokenizers(folder: str | Path) -> tuple[Tokenizer, Tokenizer]:

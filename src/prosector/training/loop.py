@@ -16,19 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from prosector.config.run import RunConfig
-from prosector.data.batching import Batch, Batches
-from prosector.models.seq2seq import Seq2Seq
+from prosector.config.training import TrainingConfig
 from prosector.models.weights import load_weights, save_weights, weights_of
 from prosector.training.checkpoint import Log, average, load_state, save_state
-from prosector.training.loss import chunked_cross_entropy
 from prosector.training.optimizer import build_optimizer
 from prosector.training.precision import matrix_products
 from prosector.training.report import Reporter
 from prosector.training.schedule import learning_rate
-from prosector.training.validate import Validation, Validator
+from prosector.training.task import Batch, Task, Validation
 
 
 class InterruptedRunError(Exception):
@@ -38,26 +36,26 @@ class InterruptedRunError(Exception):
 class Loop:
     """One run: the model, the optimiser, the place in the data, and what was best so far."""
 
-    COUNTERS = ("step", "epoch", "place", "tokens", "seconds", "best_chrf", "best_step", "stale")
+    COUNTERS = ("step", "epoch", "place", "size", "seconds", "best", "best_step", "stale")
 
     def __init__(
         self,
-        config: RunConfig,
-        model: Seq2Seq,
-        batches: Batches,
-        validator: Validator,
+        training: TrainingConfig,
+        d_model: int,
+        model: nn.Module,
+        task: Task,
         folder: Path,
         reporter: Reporter,
     ) -> None:
-        self.config, self.model, self.batches = config, model, batches
-        self.validator, self.folder, self.reporter = validator, folder, reporter
+        self.training, self.d_model, self.model, self.task = training, d_model, model, task
+        self.folder, self.reporter = folder, reporter
         self.device = next(model.parameters()).device
-        self.optimizer = build_optimizer(model, config.training)
+        self.optimizer = build_optimizer(model, training)
         self.step = 0
         self.epoch, self.place = 0, 0  # the next batch to take
-        self.tokens = 0
+        self.size = 0  # all target tokens, or pictures, so far
         self.seconds = 0.0
-        self.best_chrf, self.best_step, self.stale = -1.0, 0, 0
+        self.best, self.best_step, self.stale = -math.inf, 0, 0
         self.order: list[list[int]] | None = None
         self.asked_to_stop = False
         self.log = Log(folder / "log.jsonl")
@@ -99,22 +97,22 @@ class Loop:
 
     def checkpoint_steps(self) -> list[int]:
         """The last few steps at which weights were saved, up to now."""
-        every, now = self.config.training.save_every, self.step
+        every, now = self.training.save_every, self.step
         steps = list(range(every, now + 1, every))
-        if now == self.config.training.steps and now % every:
+        if now == self.training.steps and now % every:
             steps.append(now)
-        return steps[-self.config.training.average :]
+        return steps[-self.training.average :]
 
     # One step
 
     def next_batch(self) -> Batch:
         """The next batch of the epoch, or the first of the next one."""
         if self.order is None:
-            self.order = self.batches.epoch(self.epoch)
+            self.order = self.task.epoch(self.epoch)
         if self.place >= len(self.order):
             self.epoch, self.place = self.epoch + 1, 0
-            self.order = self.batches.epoch(self.epoch)
-        batch = self.batches.batch(self.order[self.place], self.epoch)
+            self.order = self.task.epoch(self.epoch)
+        batch = self.task.batch(self.order[self.place], self.epoch)
         self.place += 1
         return batch.to(self.device)
 
@@ -122,20 +120,18 @@ class Loop:
         """One update of the weights.
 
         Returns:
-            The loss in nats a token, the gradient's norm, the learning rate, and the target tokens seen.
+            The loss, the gradient's norm, the learning rate, and how many target tokens or pictures were seen.
 
         Raises:
             ValueError: the loss or the gradient is no longer a finite number.
         """
-        training = self.config.training
+        training = self.training
         batches = [self.next_batch() for _ in range(training.accumulate)]
-        n_tokens = sum(batch.n_tokens for batch in batches)
+        size = sum(batch.size for batch in batches)
         total = 0.0
         for batch in batches:
             with matrix_products(training.precision, self.device):
-                hidden = self.model.hidden(batch.src, batch.tgt_in)
-                weight = self.model.output.weight
-                loss = chunked_cross_entropy(hidden, weight, batch.labels, training.label_smoothing, n_tokens)
+                loss = self.task.loss(self.model, batch, size)
             loss.backward()
             total += loss.item()
         norm = clip_grad_norm_(self.model.parameters(), training.clip).item()
@@ -144,14 +140,14 @@ class Loop:
                 f"step {self.step + 1}: the loss is {total:g} and the gradient's norm {norm:g}, so nothing more can be "
                 f"learned; begin anew with training.learning_rate below {training.learning_rate:g}, or a longer warm-up"
             )
-        rate = learning_rate(training, self.step + 1, self.config.model.d_model)
+        rate = learning_rate(training, self.step + 1, self.d_model)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.step += 1
-        self.tokens += n_tokens
-        return total, norm, rate, n_tokens
+        self.size += size
+        return total, norm, rate, size
 
     # The whole run
 
@@ -161,15 +157,15 @@ class Loop:
         Raises:
             InterruptedRunError: on Ctrl-C or a request to terminate, after the checkpoint was written.
         """
-        training = self.config.training
+        training = self.training
         self.model.train()
-        self.reporter.start(self.step, training.steps)
+        self.reporter.start(self.step, training.steps, self.task.unit)
         with self.stoppable():
             while self.step < training.steps and not self.out_of_patience():
                 began = time.monotonic()
-                loss, norm, rate, n_tokens = self.update()
+                loss, norm, rate, size = self.update()
                 self.seconds += time.monotonic() - began
-                self.reporter.step(self.step, loss, rate, n_tokens)
+                self.reporter.step(self.step, loss, rate, size)
                 if self.step % 10 == 0 or self.step == 1:
                     self.note({"loss": loss, "gradient_norm": norm, "learning_rate": rate})
                 last = self.step == training.steps
@@ -182,19 +178,26 @@ class Loop:
         self.reporter.stop()
 
     def validate(self) -> None:
-        """Measure on the development pairs, and keep the weights if they are the best so far."""
-        result = self.validator(self.model, self.config.training.validate_pairs)
+        """Measure on what is kept for choosing, and keep the weights if they are the best so far."""
+        result = self.measured(self.training.validate_pairs)
         self.note_validation("last", result)
-        self.reporter.validated(self.step, result.loss, result.bleu, result.chrf, result.samples)
-        if result.chrf > self.best_chrf:
-            self.best_chrf, self.best_step, self.stale = result.chrf, self.step, 0
+        self.reporter.validated(self.step, result.text(), result.samples)
+        if result.figure > self.best:
+            self.best, self.best_step, self.stale = result.figure, self.step, 0
             save_weights(self.model, self.folder / "best.safetensors")
         else:
             self.stale += 1
 
+    def measured(self, limit: int | None = None) -> Validation:
+        """How the model does now; it is left in training."""
+        self.model.eval()
+        result = self.task.validate(self.model, limit)
+        self.model.train()
+        return result
+
     def out_of_patience(self) -> bool:
         """Whether too many validations in a row brought nothing better."""
-        return self.config.training.patience is not None and self.stale >= self.config.training.patience
+        return self.training.patience is not None and self.stale >= self.training.patience
 
     def averaged(self) -> dict[str, torch.Tensor]:
         """The mean of the last few checkpoints."""
@@ -202,12 +205,14 @@ class Loop:
 
     def note(self, record: dict[str, Any]) -> None:
         """Write a record to the log, with where the run is."""
-        where = {"step": self.step, "epoch": self.epoch, "tokens": self.tokens, "seconds": round(self.seconds, 1)}
+        size = {self.task.unit.split()[-1]: self.size}
+        where = {"step": self.step, "epoch": self.epoch, **size, "seconds": round(self.seconds, 1)}
         self.log.write(where | record)
 
     def note_validation(self, weights: str, result: Validation, **more: Any) -> None:
         """Write a validation to the log."""
-        self.note({"weights": weights, "dev_loss": result.loss, "bleu": result.bleu, "chrf": result.chrf} | more)
+        scores = {name.lower(): value for name, value in result.scores.items()}
+        self.note({"weights": weights, "dev_loss": result.loss, **scores, **more})
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:

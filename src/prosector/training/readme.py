@@ -10,7 +10,7 @@ from typing import NamedTuple
 from prosector.config.data import FileConfig
 from prosector.config.run import RunConfig
 from prosector.data.corpus import find
-from prosector.training.validate import Validation
+from prosector.training.task import Validation
 
 NAMES = {"zh": "Chinese", "en": "English"}
 
@@ -19,7 +19,8 @@ class Story(NamedTuple):
     """What a run did."""
 
     step: int
-    tokens: int
+    size: int
+    unit: str  # that the size counts
     seconds: float  # in training steps; validations not counted
     began_as: str = ""  # the model that was trained further
     command: str = ""
@@ -28,29 +29,29 @@ class Story(NamedTuple):
 def model_readme(config: RunConfig, chosen: str, results: Mapping[str, Validation], story: Story) -> str:
     """Markdown for the model's folder, from the run's own numbers and files."""
     data, model = config.data, config.model
+    names = list(results[chosen].scores)
     rows = "\n".join(
-        f"| {name}{' (kept)' if name == chosen else ''} | {result.loss:.3f} | {result.bleu:.1f} | {result.chrf:.1f} |"
+        f"| {' | '.join([name + ' (kept)' * (name == chosen), f'{result.loss:.3f}', *figures(result)])} |"
         for name, result in results.items()
     )
     began = f"It began as {story.began_as}, and was trained further for " if story.began_as else "Trained for "
     command = f"\n```\n{story.command}\n```\n" if story.command else ""
-    bleu, chrf = results[chosen].signatures
     return f"""# {NAMES[data.source]} to {NAMES[data.target]}
 
 {config.description or "A translator trained with Prosector."}
 
 {model.summary()}; vocabularies of {model.source_vocab:,} and {model.target_vocab:,} entries.
 
-{began}{story.step:,} steps on {story.tokens:,} target tokens, seed {config.training.seed};
+{began}{story.step:,} steps on {story.size:,} {story.unit}, seed {config.training.seed};
 {story.seconds / 3600:.2f} hours of training steps.
 {command}
 ## How it does
 
-| weights | development loss | BLEU | chrF |
-|---|---|---|---|
+| weights | development loss | {" | ".join(names)} |
+|---|---|{"---|" * len(names)}
 {rows}
 
-All development pairs, greedy. BLEU `{bleu}`, chrF `{chrf}`.
+All development pairs, greedy. {". ".join(results[chosen].notes)}
 
 ## What it learned from
 
@@ -64,6 +65,11 @@ Chosen on:
 |---|---|---|---|
 {table_of(data.dev, weights=False)}
 """
+
+
+def figures(result: Validation) -> list[str]:
+    """The scores as a table has them."""
+    return [f"{value:.1f}" for value in result.scores.values()]
 
 
 def table_of(files: tuple[FileConfig, ...], weights: bool = True) -> str:

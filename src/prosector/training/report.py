@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol, TextIO
 
 
 class Sample(NamedTuple):
-    """A development sentence, its reference, and what the model writes now."""
+    """What a model was given, what is wanted of it, and what it makes of it now."""
 
-    source: str
-    reference: str
-    translation: str
+    given: str
+    wanted: str
+    made: str
 
 
 class Reporter(Protocol):
@@ -21,14 +21,14 @@ class Reporter(Protocol):
     def say(self, text: str) -> None:
         """Something in words."""
 
-    def start(self, step: int, steps: int) -> None:
-        """Training begins, or goes on, after `step` of `steps`."""
+    def start(self, step: int, steps: int, unit: str) -> None:
+        """Training begins, or goes on, after `step` of `steps`; what a batch's size counts."""
 
-    def step(self, step: int, loss: float, learning_rate: float, n_tokens: int) -> None:
-        """One update is done, on so many target tokens."""
+    def step(self, step: int, loss: float, learning_rate: float, size: int) -> None:
+        """One update is done, on so many target tokens or pictures."""
 
-    def validated(self, step: int, loss: float, bleu: float, chrf: float, samples: list[Sample]) -> None:
-        """A validation is done."""
+    def validated(self, step: int, figures: str, samples: list[Sample]) -> None:
+        """A validation is done: its figures in one line."""
 
     def stop(self) -> None:
         """Training ends."""
@@ -40,28 +40,28 @@ class LineReporter:
     def __init__(self, stream: TextIO | None = None, every: int = 50) -> None:
         self.stream = stream or sys.stderr
         self.every = every
-        self.steps = 0
-        self.since, self.n_tokens = time.monotonic(), 0
+        self.steps, self.unit = 0, ""
+        self.since, self.size = time.monotonic(), 0
 
     def say(self, text: str) -> None:
         print(text, file=self.stream, flush=True)
 
-    def start(self, step: int, steps: int) -> None:
-        self.steps = steps
-        self.since, self.n_tokens = time.monotonic(), 0
+    def start(self, step: int, steps: int, unit: str) -> None:
+        self.steps, self.unit = steps, unit
+        self.since, self.size = time.monotonic(), 0
 
-    def step(self, step: int, loss: float, learning_rate: float, n_tokens: int) -> None:
-        self.n_tokens += n_tokens
+    def step(self, step: int, loss: float, learning_rate: float, size: int) -> None:
+        self.size += size
         if step % self.every == 0 or step == self.steps:
-            rate = self.n_tokens / max(time.monotonic() - self.since, 1e-9)
-            self.since, self.n_tokens = time.monotonic(), 0
-            self.say(f"step {step:>6,}/{self.steps:,}  loss {loss:.3f}  lr {learning_rate:.2e}  {rate:,.0f} tokens/s")
+            rate = f"{self.size / max(time.monotonic() - self.since, 1e-9):,.0f} {self.unit}/s"
+            self.since, self.size = time.monotonic(), 0
+            self.say(f"step {step:>6,}/{self.steps:,}  loss {loss:.3f}  lr {learning_rate:.2e}  {rate}")
 
-    def validated(self, step: int, loss: float, bleu: float, chrf: float, samples: list[Sample]) -> None:
-        self.say(f"step {step:>6,}/{self.steps:,}  development: loss {loss:.3f}  BLEU {bleu:.1f}  chrF {chrf:.1f}")
+    def validated(self, step: int, figures: str, samples: list[Sample]) -> None:
+        self.say(f"step {step:>6,}/{self.steps:,}  development: {figures}")
         for sample in samples:
-            self.say(f"    {sample.source}  →  {sample.translation}")
-        self.since, self.n_tokens = time.monotonic(), 0
+            self.say(f"    {sample.given}  →  {sample.made}")
+        self.since, self.size = time.monotonic(), 0
 
     def stop(self) -> None:
         pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 import torch
 
@@ -19,16 +18,7 @@ from prosector.text import Tokenizer
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.precision import matrix_products
 from prosector.training.report import Sample
-
-
-class Validation(NamedTuple):
-    """How a model does on the development pairs: the loss in nats a token, scores with signatures, some samples."""
-
-    loss: float
-    bleu: float
-    chrf: float
-    samples: list[Sample]
-    signatures: tuple[str, str]  # of BLEU and chrF
+from prosector.training.task import Validation
 
 
 class Validator:
@@ -84,15 +74,11 @@ class Validator:
             written |= {i: self.target.decode(hypothesis.ids) for i, hypothesis in zip(chosen, found, strict=True)}
         return [written[i] for i in sorted(written)]
 
-    def __call__(self, model: Seq2Seq, n_pairs: int | None = None) -> Validation:
-        """Measure, the scores on the first `n_pairs`, all by default; the model is left in training as it came."""
-        model.eval()
-        translations = self.translations(model, len(self.pairs) if n_pairs is None else n_pairs)
+    def __call__(self, model: Seq2Seq, limit: int | None = None) -> Validation:
+        """Measure a model in evaluation, the scores on the first `limit` pairs, all by default; chrF chooses."""
+        translations = self.translations(model, len(self.pairs) if limit is None else limit)
         references = [pair.target for pair in self.pairs[: len(translations)]]
         scores = score(translations, references, self.config.data.target)
         samples = [Sample(*self.pairs[i], translations[i]) for i in self.shown if i < len(translations)]
-        result = Validation(
-            self.loss(model), scores.bleu, scores.chrf, samples, (scores.bleu_signature, scores.chrf_signature)
-        )
-        model.train()
-        return result
+        notes = (f"chrF `{scores.chrf_signature}`", f"BLEU `{scores.bleu_signature}`")
+        return Validation(self.loss(model), {"chrF": scores.chrf, "BLEU": scores.bleu}, samples, notes)
