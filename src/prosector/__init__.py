@@ -10,7 +10,7 @@ Importing this loads nothing heavy; PyTorch comes with the first model.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,16 +22,22 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "load"]
 
 
-def load(model: str | Path) -> Translator:
-    """A translator: an installed model by its name, such as `zh-en` or `en-zh`, or the model in a folder.
+@overload
+def load(model: Literal["zh-en", "en-zh"]) -> Translator: ...
+@overload
+def load(model: str | Path) -> Any: ...
+def load(model: str | Path) -> Any:
+    """A model: an installed one by its name, such as `zh-en` or `en-zh`, or the one in a folder.
 
-    Its `translate` takes a text or several, and by name the fields of `prosector.config.decoding.DecodingConfig`:
-    `translate(texts, beam=8)`; `hypotheses(texts, n_best=4)` gives several translations with their scores.
+    What comes is what it can do. A `Translator` translates: `translate` takes a text or several, and by name the fields
+    of `prosector.config.decoding.DecodingConfig`, `translate(texts, beam=8)`; `hypotheses(texts, n_best=4)` gives
+    several translations with their scores. A `TextWriter` (GPT) writes: `write(beginning)`, or `stream(beginning)`,
+    bit by bit.
 
     Raises:
         FileNotFoundError: there is no such model; the installed ones are named.
         ValueError: the model's files are damaged, or do not fit each other.
     """
-    from prosector.decoding.translator import load
+    from prosector.decoding.any_model import load_any
 
-    return load(model)
+    return load_any(model)

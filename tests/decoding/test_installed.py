@@ -10,9 +10,10 @@ import pytest
 from tests.text.corpus import CHINESE, ENGLISH
 
 import prosector
+from prosector.config.folder import TranslatorFolder
 from prosector.config.transformer import TransformerConfig
 from prosector.decoding import Translator, find_model, installed, installed_models, load, translator_for
-from prosector.decoding.folder import FolderConfig, read_model, write_model
+from prosector.decoding.folder import read_model, write_model
 from prosector.text.characters import train_characters
 
 
@@ -24,7 +25,7 @@ def pretrained(tmp_path, monkeypatch):
     sizes = {"source_vocab": tokenizer.vocab_size, "target_vocab": tokenizer.vocab_size, "d_model": 8, "d_ff": 8}
     model = TransformerConfig(**sizes, n_heads=2, encoder_layers=1, decoder_layers=1)
     for source, target in (("zh", "en"), ("en", "zh")):
-        config = FolderConfig(source=source, target=target, model=model)
+        config = TranslatorFolder(source=source, target=target, model=model)
         write_model(place / f"{source}-{target}", config, model.build(), [tokenizer, tokenizer], "# Tiny\n")
     (place / "no-model").mkdir()
     monkeypatch.setattr(installed, "PRETRAINED", place)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.decoding.tiny import Constant, Copyist, tiny
 from tests.text.corpus import CHINESE, ENGLISH, HARD
 
+from prosector.config.folder import TranslatorFolder
 from prosector.config.transformer import TransformerConfig
 from prosector.decoding import Translator
-from prosector.decoding.folder import FolderConfig
 from prosector.text.characters import train_characters
 from prosector.text.chinese import HAN
 from prosector.text.pieces import train_pieces
@@ -28,7 +28,7 @@ def pieces():
 def config_of(tokenizer, target="en", **fields):
     sizes = {"source_vocab": tokenizer.vocab_size, "target_vocab": tokenizer.vocab_size}
     languages = {"source": {"en": "zh", "zh": "en"}[target], "target": target}
-    return FolderConfig(**({"max_tokens": 24, "model": TransformerConfig(**sizes)} | languages | fields))
+    return TranslatorFolder(**({"max_tokens": 24, "model": TransformerConfig(**sizes)} | languages | fields))
 
 
 def copyist(target="en", **fields):

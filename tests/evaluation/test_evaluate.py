@@ -8,10 +8,10 @@ from tests.decoding.tiny import Copyist, tiny
 from tests.text.corpus import CHINESE, ENGLISH, PAIRS
 
 from prosector.config.decoding import DecodingConfig
+from prosector.config.folder import TranslatorFolder
 from prosector.config.transformer import TransformerConfig
 from prosector.data.corpus import Pair
 from prosector.decoding import Translator
-from prosector.decoding.folder import FolderConfig
 from prosector.evaluation.evaluate import evaluate
 from prosector.text.characters import train_characters
 
@@ -21,7 +21,7 @@ GREEDY = DecodingConfig(beam=1)
 
 
 def translator(model, max_tokens=60):
-    config = FolderConfig(source="zh", target="en", max_tokens=max_tokens, model=MODEL)
+    config = TranslatorFolder(source="zh", target="en", max_tokens=max_tokens, model=MODEL)
     return Translator(config, model, TOKENIZER, TOKENIZER)
 
 

@@ -1,12 +1,82 @@
-"""Sentence pairs as the command line names them: FILE, or SOURCE,TARGET."""
+"""Data as the command line names them: sentence pairs, FILE or SOURCE,TARGET; texts, FILE or FILE:COLUMN."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prosector.config.data import FileConfig
+    from prosector.config.run import AnyRun
+    from prosector.config.texts import TextFileConfig
+
+
+def recipe_with(
+    recipe: Path, data: Sequence[str], dev: Sequence[str], columns: str, settings: Sequence[str], start: Path | None
+) -> AnyRun:
+    """A recipe with the files, settings and starting model of the command line.
+
+    With --data, the recipe's own files are all left out.
+    """
+    from prosector.config.run import RunConfig, read_run
+
+    given = [*direction_of(start), *settings]
+    run = read_run(recipe, given)
+    named: Callable[[str], Any] = text
+    if isinstance(run, RunConfig):
+        languages = (run.data.source, run.data.target)
+        named = lambda file: corpus(file, columns, languages)  # noqa: E731
+    files = [assignment("data.train", map(named, data))] * bool(data)
+    files += [assignment("data.dev", map(named, dev))] * bool(data or dev)
+    return read_run(recipe, [*direction_of(start), *files, *settings])
+
+
+def assignment(key: str, files: Any) -> str:
+    """Files as an assignment to a recipe."""
+    tables = (file.model_dump(mode="json", exclude_none=True) for file in files)
+    written = (", ".join(f"{k} = {as_toml(v)}" for k, v in table.items()) for table in tables)
+    return f"{key} = [{', '.join(f'{{{table}}}' for table in written)}]"
+
+
+def as_toml(value: object) -> str:
+    """A string, a number or a list of them as TOML writes it, which is as JSON does."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def direction_of(start: Path | None) -> list[str]:
+    """A translator's languages, as assignments to a recipe that fine-tunes it."""
+    if start is None:
+        return []
+    from prosector.config.folder import TranslatorFolder
+    from prosector.decoding.folder import read_config
+
+    config = read_config(start)
+    if not isinstance(config, TranslatorFolder):
+        return []
+    return [
+        f"data.source={config.source}",
+        f"data.target={config.target}",
+        f"data.source_eos={as_toml(config.source_eos)}",
+    ]
+
+
+def text(name: str) -> TextFileConfig:
+    """One --data of a model that writes: a file, or FILE:COLUMN.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    from prosector.config.texts import TextFileConfig
+
+    path, _, column = name.rpartition(":")
+    if Path(name).exists() or not column.isdigit():
+        path, column = name, ""
+    file = Path(path).expanduser().absolute()
+    if not file.exists():
+        raise FileNotFoundError(f"there is no file {file}")
+    return TextFileConfig(path=str(file), column=int(column) if column else None)
 
 
 def corpus(text: str, columns: str, languages: tuple[str, str]) -> FileConfig:

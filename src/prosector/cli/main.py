@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from prosector.cli import demo, evaluate, models, train, translate
+from prosector.cli import demo, evaluate, generate, models, train, translate
 from prosector.cli.console import no_color, prepare_streams, silence_stdout
 from prosector.cli.mistakes import PipeClosedError, StoppedError, explained
 
@@ -58,6 +58,7 @@ app = typer.Typer(
 VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "translate": (translate.translate, translate.HELP),
     "train": (train.train, train.HELP),
+    "generate": (generate.generate, generate.HELP),
     "evaluate": (evaluate.evaluate, evaluate.HELP),
     "models": (models.models, models.HELP),
     "demo": (demo.demo, demo.HELP),

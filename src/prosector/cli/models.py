@@ -51,12 +51,11 @@ def models(kinds: Kinds = False) -> None:
 
 def table_of_kinds() -> str:
     """Every kind of model, and whether this version has it."""
-    from typing import get_args
+    from prosector.config.folder import FOLDERS
 
-    from prosector.decoding.folder import FolderConfig
-
-    there = get_args(FolderConfig.model_fields["kind"].annotation)
-    rows = (f"{kind:<17}{'yes' if kind in there else 'not in this version':<21}{what}" for kind, what in KINDS.items())
+    rows = (
+        f"{kind:<17}{'yes' if kind in FOLDERS else 'not in this version':<21}{what}" for kind, what in KINDS.items()
+    )
     return "\n".join(rows)
 
 
@@ -64,13 +63,17 @@ def described(name: str, folder: Path) -> str:
     """A model in two or three lines."""
     from safetensors import safe_open
 
+    from prosector.config.folder import TranslatorFolder
     from prosector.decoding.folder import read_config
 
     config = read_config(folder)
     with safe_open(folder / "model.safetensors", framework="numpy") as weights:
         n_weights = sum(math.prod(weights.get_slice(key).get_shape()) for key in weights.keys())  # noqa: SIM118
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-    what = f"{LANGUAGES[config.source]} to {LANGUAGES[config.target]}, {config.kind}, {n_weights:,} weights"
+    direction = (
+        f"{LANGUAGES[config.source]} to {LANGUAGES[config.target]}, " if isinstance(config, TranslatorFolder) else ""
+    )
+    what = f"{direction}{config.kind}, {n_weights:,} weights"
     lines = [f"{what}, {size / 2**20:.1f} MiB", figures_in(folder / "README.md"), str(folder)]
     return f"{name:<10}" + f"\n{'':<10}".join(filter(None, lines))
 

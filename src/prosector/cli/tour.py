@@ -145,7 +145,10 @@ class Tour:
     def recipe(self, preset: str) -> RunConfig:
         """A preset, on the tour's sentences."""
         files = [f'data.{part} = [{{path = "{(self.folder / part).absolute()}.tsv"}}]' for part in ("train", "dev")]
-        return read_run(find_recipe(preset), files)
+        run = read_run(find_recipe(preset), files)
+        if not isinstance(run, RunConfig):
+            raise ValueError(f"the recipe {preset} trains no translator")
+        return run
 
     def fit(self, preset: str, work: Work, start: Start, seconds: float, out: Path, model: Path | None = None) -> None:
         """Train as long as that."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -13,12 +12,12 @@ import typer
 
 from prosector.cli import options
 from prosector.cli.console import quoted
-from prosector.cli.corpora import corpus
+from prosector.cli.corpora import recipe_with
 from prosector.cli.mistakes import StoppedError
 from prosector.cli.options import Columns, Parts
 
 if TYPE_CHECKING:
-    from prosector.config.run import RunConfig
+    from prosector.config.run import AnyRun
     from prosector.training.run import Outcome
 
 HELP = """Train a translator, or fine-tune one with --from.
@@ -82,7 +81,7 @@ def train(
             raise ValueError("--resume needs to know which run: --out DIR")
         out = Path("runs", Path(recipe).stem)
 
-    from prosector.config.run import RunConfig, read_run
+    from prosector.config.run import RunConfig
     from prosector.decoding.installed import find_model
     from prosector.training import run
     from prosector.training.loop import InterruptedRunError
@@ -92,11 +91,7 @@ def train(
     config = None
     if recipe is not None:
         path = find_recipe(recipe)
-        direction = direction_of(start)
-        languages = read_run(path, [*direction, *(settings or ())]).data
-        files = assigned(data or (), dev or (), columns, (languages.source, languages.target))
-        given = [*files, *(settings or ())]
-        config = read_run(path, [*direction, *given])
+        config = recipe_with(path, data or (), dev or (), columns, settings or (), start)
         if start is not None:
             check_fitting(settings or ())
         if resume:
@@ -170,36 +165,6 @@ def find_recipe(name: str) -> Path:
     raise FileNotFoundError(f"there is no preset {name!r}: choose {', '.join(known)}, or give a TOML file")
 
 
-def direction_of(start: Path | None) -> list[str]:
-    """A model's languages, as assignments to a recipe that fine-tunes it."""
-    if start is None:
-        return []
-    from prosector.decoding.folder import read_config
-
-    config = read_config(start)
-    return [
-        f"data.source={config.source}",
-        f"data.target={config.target}",
-        f"data.source_eos={json.dumps(config.source_eos)}",
-    ]
-
-
-def assigned(data: Sequence[str], dev: Sequence[str], columns: str, languages: tuple[str, str]) -> list[str]:
-    """Files of the command line as assignments to a recipe; with --data, the recipe's own files are all left out."""
-
-    def assignment(key: str, files: Sequence[str]) -> str:
-        tables = (corpus(file, columns, languages).model_dump(mode="json") for file in files)
-        written = (", ".join(f"{k} = {as_toml(v)}" for k, v in table.items()) for table in tables)
-        return f"{key} = [{', '.join(f'{{{table}}}' for table in written)}]"
-
-    return [assignment("data.train", data)] * bool(data) + [assignment("data.dev", dev)] * bool(data or dev)
-
-
-def as_toml(value: object) -> str:
-    """A string, a number or a list of them as TOML writes it, which is as JSON does."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def check_fitting(settings: Sequence[str]) -> None:
     """What a model that is fine-tuned brings along cannot be set.
 
@@ -213,7 +178,7 @@ def check_fitting(settings: Sequence[str]) -> None:
         raise ValueError(f"{', '.join(fixed)}: --from brings the model and its tokenizers; only its dropout can be set")
 
 
-def check_same(out: Path, config: RunConfig, from_model: bool) -> None:
+def check_same(out: Path, config: AnyRun, from_model: bool) -> None:
     """A run is not resumed with another recipe than it was begun with.
 
     Raises:
@@ -242,13 +207,16 @@ def flat(tree: dict[str, Any], place: str = "") -> dict[str, object]:
 
 def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
     """Where the model is, how good, and what to do with it."""
+    from prosector.config.folder import TranslatorFolder
     from prosector.decoding.folder import read_config
 
-    text = {"zh": "我喜欢深度学习。", "en": "'How are you?'"}[read_config(out).source]
-    figures = ", ".join(f"{name} {value:.1f}" for name, value in outcome.validation.scores.items())
+    config = read_config(out)
+    source = config.source if isinstance(config, TranslatorFolder) else ""
+    use = {"zh": "translate {} 我喜欢深度学习。", "en": "translate {} 'How are you?'", "": "generate {}"}[source]
+    figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.validation.scores.items())
     options = "".join(f" --part {quoted(part)}" for part in parts)
     print(
         f"The model is in {out} (of its weights, the {outcome.chosen}): "
         f"{figures} on the development data.\n"
-        f"Use it: prosector translate --model {quoted(out)}{options} {text}"
+        f"Use it: prosector {use.format(f'--model {quoted(out)}{options}')}"
     )

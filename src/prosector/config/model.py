@@ -11,6 +11,8 @@ from typing import Annotated
 
 from pydantic import Discriminator, Tag
 
+from prosector.config.base import Config
+from prosector.config.layer import LayerConfig
 from prosector.config.recurrent import RnnAttentionConfig, RnnConfig
 from prosector.config.transformer import TransformerConfig
 
@@ -26,9 +28,9 @@ def kind_of(value: object) -> str:
 UNLIMITED = 2**62
 
 
-def n_positions(model: TransformerConfig | RnnConfig | RnnAttentionConfig) -> int:
+def n_positions(model: Config) -> int:
     """How many positions a model's encoding can tell apart; most have no end, and recurrent models need none."""
-    if not isinstance(model, TransformerConfig):
+    if not isinstance(model, LayerConfig):
         return UNLIMITED
     match model.position.kind:
         case "learned":
@@ -41,7 +43,7 @@ def n_positions(model: TransformerConfig | RnnConfig | RnnAttentionConfig) -> in
             return UNLIMITED
 
 
-def require_room(model: TransformerConfig | RnnConfig | RnnAttentionConfig, max_tokens: int) -> None:
+def require_room(model: Config, max_tokens: int) -> None:
     """A model has a position for every token it is trained on.
 
     Raises:

@@ -15,6 +15,7 @@ from prosector.config.model import TranslatorConfig, require_room
 from prosector.config.text import TokenizerConfig
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
+from prosector.config.writing import WritingConfig
 
 
 class RunConfig(Config):
@@ -34,6 +35,19 @@ class RunConfig(Config):
                 'model.tie="all" makes one table of both languages\' tokens; it needs tokenizer.joint=true'
             )
         return self
+
+
+AnyRun = RunConfig | WritingConfig
+RUNS: dict[str, type[RunConfig] | type[WritingConfig]] = {
+    "gpt": WritingConfig
+}  # by the model's kind; else a translator
+
+
+def run_class(tree: Any) -> type[RunConfig] | type[WritingConfig]:
+    """The class of run that a file describes."""
+    model = tree.get("model") if isinstance(tree, dict) else None
+    kind = model.get("kind") if isinstance(model, dict) else None
+    return RUNS.get(str(kind), RunConfig)
 
 
 def explain(error: ValidationError, where: str) -> str:
@@ -77,7 +91,7 @@ def assign(tree: dict[str, Any], assignment: str) -> None:
     tree[last] = value
 
 
-def read_run(path: Path, assignments: Sequence[str] = ()) -> RunConfig:
+def read_run(path: Path, assignments: Sequence[str] = ()) -> AnyRun:
     """A run from a TOML file, with some keys set otherwise.
 
     Raises:
@@ -90,7 +104,7 @@ def read_run(path: Path, assignments: Sequence[str] = ()) -> RunConfig:
     return run_from(tree, assignments, f"{path} with --set" if assignments else str(path))
 
 
-def run_from(tree: dict[str, Any], assignments: Sequence[str], where: str) -> RunConfig:
+def run_from(tree: dict[str, Any], assignments: Sequence[str], where: str) -> AnyRun:
     """A run from what a TOML file holds, with some keys set otherwise.
 
     Raises:
@@ -99,6 +113,6 @@ def run_from(tree: dict[str, Any], assignments: Sequence[str], where: str) -> Ru
     for assignment in assignments:
         assign(tree, assignment)
     try:
-        return RunConfig.model_validate(tree)
+        return run_class(tree).model_validate(tree)
     except ValidationError as error:
         raise ValueError(explain(error, where)) from error

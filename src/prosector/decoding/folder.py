@@ -11,45 +11,24 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any
 
 import torch
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from prosector.config.base import Config
-from prosector.config.data import Language
-from prosector.config.model import TranslatorConfig
+from prosector.config.folder import FOLDERS, FORMAT, Folder, TranslatorFolder, WriterFolder
 from prosector.config.run import explain
+from prosector.models.gpt import Gpt
 from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, save_weights
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers
 
-FORMAT = 1
 
-
-class FolderConfig(Config):
-    """What `config.json` holds."""
-
-    format: Literal[1] = Field(1, description="the version of this layout")
-    kind: Literal["transformer", "rnn", "rnn-attention"] = Field("transformer", description="the architecture")
-    source: Language = Field(description="the language it reads")
-    target: Language = Field(description="the language it writes")
-    source_eos: bool = Field(True, description="whether the source ends with <eos>")
-    max_tokens: int = Field(128, description="the longest side, in tokens, that it was trained on")
-    model: TranslatorConfig = Field(description="the model's config")
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Self:
-        if self.kind != self.model.kind:
-            raise ValueError(f"kind is {self.kind!r} and model.kind {self.model.kind!r}; they must be the same")
-        return self
-
-
-def read_config(folder: Path) -> FolderConfig:
-    """The config of a model's folder.
+def read_config(folder: Path) -> Folder:
+    """The config of a model's folder, of whatever kind.
 
     Raises:
         FileNotFoundError: it is no model's folder.
@@ -59,33 +38,74 @@ def read_config(folder: Path) -> FolderConfig:
     if not path.is_file():
         raise FileNotFoundError(f"{folder} is not a model: it has no config.json")
     try:
-        tree: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(tree, dict) and tree.get("format", FORMAT) != FORMAT:
-            raise ValueError(f"{path}: format {tree['format']!r}, this version reads {FORMAT}; update Prosector")
-        return FolderConfig.model_validate(tree)
-    except ValidationError as error:
-        raise ValueError(explain(error, str(path))) from error
+        tree: Any = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not JSON ({error})") from error
+    tree = tree if isinstance(tree, dict) else {}
+    if tree.get("format", FORMAT) != FORMAT:
+        raise ValueError(f"{path}: format {tree['format']!r}, this version reads {FORMAT}; update Prosector")
+    kind = tree.get("kind", "transformer")
+    if kind not in FOLDERS:
+        raise ValueError(f"{path}: kind {kind!r}, this version knows {', '.join(FOLDERS)}; update Prosector")
+    try:
+        return FOLDERS[kind].model_validate(tree)
+    except ValidationError as error:
+        raise ValueError(explain(error, str(path))) from error
 
 
-def read_model(folder: Path) -> tuple[FolderConfig, Seq2Seq, Tokenizer, Tokenizer]:
-    """The config, the model in float32 and in evaluation, and the source's and target's tokenizer.
+def read_model(folder: Path) -> tuple[TranslatorFolder, Seq2Seq, Tokenizer, Tokenizer]:
+    """A translator: its config, the model in float32 and in evaluation, and the source's and target's tokenizer.
 
     Raises:
         FileNotFoundError: a file is missing.
-        ValueError: a file is damaged, or the files do not fit each other.
+        ValueError: a file is damaged, the files do not fit each other, or it is a model of another kind.
     """
     config = read_config(folder)
+    if not isinstance(config, TranslatorFolder):
+        raise ValueError(f"{folder} is no translator but of the kind {config.kind}")
     source, target = load_tokenizers(folder)
-    for side, tokenizer, expected in (
-        ("source", source, config.model.source_vocab),
-        ("target", target, config.model.target_vocab),
-    ):
-        if tokenizer.vocab_size != expected:
-            raise ValueError(
-                f"{folder}: the {side}'s tokenizer has {tokenizer.vocab_size} entries and the model {expected}"
-            )
+    require_size(folder, "source's", source, config.model.source_vocab)
+    require_size(folder, "target's", target, config.model.target_vocab)
+    model = built(config.model)
+    read_weights(folder, model)
+    return config, model, source, target
+
+
+def read_writer(folder: Path) -> tuple[WriterFolder, Gpt, Tokenizer]:
+    """A model that only writes: its config, the model in float32 and in evaluation, and its tokenizer.
+
+    Raises:
+        FileNotFoundError, ValueError: as for `read_model`.
+    """
+    config = read_config(folder)
+    if not isinstance(config, WriterFolder):
+        raise ValueError(f"{folder} does not write texts; it is of the kind {config.kind}")
+    tokenizer, _ = load_tokenizers(folder)
+    require_size(folder, "its", tokenizer, config.model.vocab)
+    model = built(config.model)
+    read_weights(folder, model)
+    return config, model, tokenizer
+
+
+def require_size(folder: Path, whose: str, tokenizer: Tokenizer, expected: int) -> None:
+    """Raises ValueError if a tokenizer is not the model's."""
+    if tokenizer.vocab_size != expected:
+        raise ValueError(f"{folder}: the {whose} tokenizer has {tokenizer.vocab_size} entries and the model {expected}")
+
+
+def built(config: Any) -> Any:
+    """A config's model in evaluation; the fresh weights, soon overwritten, cost the caller no random number."""
+    with torch.random.fork_rng(devices=[]):
+        return config.build().eval()
+
+
+def read_weights(folder: Path, model: nn.Module) -> None:
+    """Put a folder's weights into its model.
+
+    Raises:
+        FileNotFoundError: there are none.
+        ValueError: they are damaged, of another model, or not numbers.
+    """
     path = folder / "model.safetensors"
     if not path.is_file():
         raise FileNotFoundError(f"{folder} has no model.safetensors")
@@ -93,15 +113,14 @@ def read_model(folder: Path) -> tuple[FolderConfig, Seq2Seq, Tokenizer, Tokenize
         weights = load_file(path)
     except SafetensorError as error:
         raise ValueError(f"{path}: damaged or not a safetensors file ({error})") from error
-    with torch.random.fork_rng(devices=[]):  # the fresh weights that are overwritten cost the caller no random number
-        model = config.model.build()
+    if broken := [name for name, value in weights.items() if not value.isfinite().all()]:
+        raise ValueError(f"{path}: {broken[0]} holds values that are no numbers; train the model anew")
     load_weights(model, weights, str(path))
-    return config, model.eval(), source, target
 
 
 def write_model(
     folder: Path,
-    config: FolderConfig,
+    config: Folder,
     model: nn.Module,
     tokenizers: Sequence[Tokenizer],
     readme: str,

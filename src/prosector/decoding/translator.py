@@ -18,10 +18,11 @@ from typing import Self, Unpack, overload
 import torch
 
 from prosector.config.decoding import DecodingConfig, DecodingFields, decoding_from
+from prosector.config.folder import TranslatorFolder
 from prosector.config.model import n_positions
 from prosector.data.batching import cut, pad
 from prosector.decoding.candidate import Candidate, distinct, put_together
-from prosector.decoding.folder import FolderConfig, read_model
+from prosector.decoding.folder import read_model
 from prosector.decoding.installed import find_model, installed_models
 from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.decoding.search import search
@@ -54,7 +55,7 @@ class Translator:
     >>> translator.hypotheses("人山人海。", beam=8, n_best=8)
     """
 
-    def __init__(self, config: FolderConfig, model: Seq2Seq, source: Tokenizer, target: Tokenizer) -> None:
+    def __init__(self, config: TranslatorFolder, model: Seq2Seq, source: Tokenizer, target: Tokenizer) -> None:
         self.config, self.model, self.source, self.target = config, model.eval(), source, target
 
     @classmethod

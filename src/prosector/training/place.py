@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prosector.config.run import RunConfig
+from prosector.config.run import AnyRun, run_class
 
 
-def config_of(folder: Path) -> RunConfig:
+def config_of(folder: Path) -> AnyRun:
     """The config of the run that a folder holds.
 
     Raises:
@@ -18,7 +19,8 @@ def config_of(folder: Path) -> RunConfig:
     """
     if not (folder / "training" / "state.pt").is_file():
         raise ValueError(f"{folder} holds no run to resume: it has no training/state.pt; start it without --resume")
-    return RunConfig.model_validate_json((folder / "training" / "run.json").read_text(encoding="utf-8"))
+    tree = json.loads((folder / "training" / "run.json").read_text(encoding="utf-8"))
+    return run_class(tree).model_validate(tree)
 
 
 def require_empty(folder: Path) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from prosector.config.data import FileConfig
-from prosector.config.run import RunConfig
+from prosector.config.run import AnyRun
+from prosector.config.texts import TextFileConfig
 from prosector.data.corpus import find
 from prosector.training.task import Validation
-
-NAMES = {"zh": "Chinese", "en": "English"}
 
 
 class Story(NamedTuple):
@@ -26,9 +25,17 @@ class Story(NamedTuple):
     command: str = ""
 
 
-def model_readme(config: RunConfig, chosen: str, results: Mapping[str, Validation], story: Story) -> str:
-    """Markdown for the model's folder, from the run's own numbers and files."""
-    data, model = config.data, config.model
+def model_readme(
+    config: AnyRun, title: str, what: str, chosen: str, results: Mapping[str, Validation], story: Story
+) -> str:
+    """Markdown for the model's folder, from the run's own numbers and files.
+
+    Args:
+        title: what the model does, in a few words.
+        what: what it is, in a sentence without its end.
+        chosen: the weights that are kept, of `results`.
+    """
+    data = config.data
     names = list(results[chosen].scores)
     rows = "\n".join(
         f"| {' | '.join([name + ' (kept)' * (name == chosen), f'{result.loss:.3f}', *figures(result)])} |"
@@ -36,11 +43,11 @@ def model_readme(config: RunConfig, chosen: str, results: Mapping[str, Validatio
     )
     began = f"It began as {story.began_as}, and was trained further for " if story.began_as else "Trained for "
     command = f"\n```\n{story.command}\n```\n" if story.command else ""
-    return f"""# {NAMES[data.source]} to {NAMES[data.target]}
+    return f"""# {title}
 
-{config.description or "A translator trained with Prosector."}
+{config.description or "Trained with Prosector."}
 
-{model.summary()}; vocabularies of {model.source_vocab:,} and {model.target_vocab:,} entries.
+{what}.
 
 {began}{story.step:,} steps on {story.size:,} {story.unit}, seed {config.training.seed};
 {story.seconds / 3600:.2f} hours of training steps.
@@ -51,7 +58,7 @@ def model_readme(config: RunConfig, chosen: str, results: Mapping[str, Validatio
 |---|---|{"---|" * len(names)}
 {rows}
 
-All development pairs, greedy. {". ".join(results[chosen].notes)}
+{". ".join(results[chosen].notes)}.
 
 ## What it learned from
 
@@ -72,14 +79,15 @@ def figures(result: Validation) -> list[str]:
     return [f"{value:.1f}" for value in result.scores.values()]
 
 
-def table_of(files: tuple[FileConfig, ...], weights: bool = True) -> str:
+def table_of(files: Sequence[FileConfig | TextFileConfig], weights: bool = True) -> str:
     """A row for each file: its name, weight, origin and licence as the recipe says them, and its digest."""
     rows = []
     for file in files:
         for path in [file.path] if isinstance(file.path, str) else file.path:
+            share = f"{file.weight:g} ×" if isinstance(file, FileConfig) else "all"
             cells = [
                 f"`{named(path)}`",
-                *[f"{file.weight:g} ×"] * weights,
+                *[share] * weights,
                 file.origin,
                 file.licence,
                 f"`{sha256(path)}`",

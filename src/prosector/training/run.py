@@ -15,7 +15,8 @@ from typing import NamedTuple
 import torch
 from safetensors.torch import load_file
 
-from prosector.config.run import RunConfig
+from prosector.config.run import AnyRun, RunConfig
+from prosector.config.writing import WritingConfig
 from prosector.decoding.folder import write_model
 from prosector.models.weights import load_weights, replace_text, save_weights
 from prosector.text import save_tokenizers
@@ -27,6 +28,7 @@ from prosector.training.report import Reporter
 from prosector.training.task import Validation
 from prosector.training.translation import Translation
 from prosector.training.work import Start, Work
+from prosector.training.writing import Writing
 
 
 class Outcome(NamedTuple):
@@ -37,9 +39,10 @@ class Outcome(NamedTuple):
     step: int
 
 
-def work_of(config: RunConfig) -> Work:
+def work_of(config: AnyRun) -> Work:
     """The family that a config belongs to."""
-    return Translation(config)
+    works: dict[type, type[Work]] = {RunConfig: Translation, WritingConfig: Writing}
+    return works[type(config)](config)
 
 
 def fingerprint(content: Iterable[bytes]) -> str:
@@ -73,7 +76,7 @@ def write_start(folder: Path, start: Start, digest: str) -> None:
 
 
 def train(
-    config: RunConfig,
+    config: AnyRun,
     folder: Path,
     reporter: Reporter,
     *,
@@ -153,6 +156,6 @@ def finish(loop: Loop, work: Work, start: Start, folder: Path) -> Outcome:
     load_weights(loop.model, candidates[chosen], chosen)
 
     story = Story(loop.step, loop.size, loop.task.unit, loop.seconds, start.began_as, start.command)
-    readme = model_readme(start.config, chosen, results, story)
+    readme = model_readme(start.config, *work.introduced(start.config), chosen, results, story)
     write_model(folder, work.described(start.config), loop.model, start.tokenizers, readme, dtype)
     return Outcome(chosen, results[chosen], loop.step)

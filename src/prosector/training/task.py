@@ -30,20 +30,17 @@ class Validation(NamedTuple):
 
     Attributes:
         loss: in nats, unsmoothed.
-        scores: by the names that people know them by; the first one chooses, and higher is better.
+        scores: by the names that people know them by.
         samples: a few examples, for people to see.
         notes: how the scores were computed, such as sacrebleu's signatures.
+        figure: what chooses; the higher the better.
     """
 
     loss: float
     scores: dict[str, float]
     samples: list[Sample]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def figure(self) -> float:
-        """The score that chooses."""
-        return next(iter(self.scores.values()))
+    notes: tuple[str, ...]
+    figure: float
 
     def text(self) -> str:
         """The figures in one line."""

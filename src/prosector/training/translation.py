@@ -8,11 +8,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from prosector.config.folder import TranslatorFolder
 from prosector.config.model import n_positions, require_room
 from prosector.config.run import RunConfig
 from prosector.data.batching import Batch, Batches, share
 from prosector.data.corpus import Pair, read_split
-from prosector.decoding.folder import FolderConfig, read_model
+from prosector.decoding.folder import read_model
 from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, train_tokenizers
@@ -20,6 +21,8 @@ from prosector.training.loss import chunked_cross_entropy
 from prosector.training.task import Task, Validation
 from prosector.training.validate import Validator
 from prosector.training.work import Start, Work
+
+NAMES = {"zh": "Chinese", "en": "English"}
 
 
 class TranslationTask(Task):
@@ -116,9 +119,16 @@ class Translation(Work):
         batches = Batches(self.corpora, weights, source, target, config.data, config.training.seed, longest)
         return TranslationTask(batches, validator, config.training.label_smoothing)
 
-    def described(self, config: RunConfig) -> FolderConfig:
+    def described(self, config: RunConfig) -> TranslatorFolder:
         shared = config.data.model_dump(include={"source", "target", "source_eos", "max_tokens"})
-        return FolderConfig(**shared, kind=config.model.kind, model=config.model)
+        return TranslatorFolder(**shared, kind=config.model.kind, model=config.model)
+
+    def introduced(self, config: RunConfig) -> tuple[str, str]:
+        model = config.model
+        return (
+            f"{NAMES[config.data.source]} to {NAMES[config.data.target]}",
+            f"{model.summary()}; vocabularies of {model.source_vocab:,} and {model.target_vocab:,} entries",
+        )
 
     def counted(self, task: TranslationTask) -> str:
         batches = task.batches

@@ -80,5 +80,5 @@ class Validator:
         references = [pair.target for pair in self.pairs[: len(translations)]]
         scores = score(translations, references, self.config.data.target)
         samples = [Sample(*self.pairs[i], translations[i]) for i in self.shown if i < len(translations)]
-        notes = (f"chrF `{scores.chrf_signature}`", f"BLEU `{scores.bleu_signature}`")
-        return Validation(self.loss(model), {"chrF": scores.chrf, "BLEU": scores.bleu}, samples, notes)
+        notes = ("All development pairs, greedy", f"chrF `{scores.chrf_signature}`", f"BLEU `{scores.bleu_signature}`")
+        return Validation(self.loss(model), {"chrF": scores.chrf, "BLEU": scores.bleu}, samples, notes, scores.chrf)

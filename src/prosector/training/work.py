@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import nn
 
-from prosector.decoding.folder import FolderConfig
+from prosector.config.folder import Folder
 from prosector.text import Tokenizer
 from prosector.training.task import Task
 
@@ -66,8 +66,12 @@ class Work(ABC):
         """What the loop learns."""
 
     @abstractmethod
-    def described(self, config: Any) -> FolderConfig:
+    def described(self, config: Any) -> Folder:
         """What the model's `config.json` says."""
+
+    @abstractmethod
+    def introduced(self, config: Any) -> tuple[str, str]:
+        """What the model does, in a few words, and what it is, in a sentence."""
 
     @abstractmethod
     def counted(self, task: Any) -> str:

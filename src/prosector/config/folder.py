@@ -1,0 +1,54 @@
+"""What the `config.json` of a model's folder holds: one class a family."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from prosector.config.base import Config
+from prosector.config.data import Language
+from prosector.config.gpt import GptConfig
+from prosector.config.model import TranslatorConfig
+
+FORMAT = 1
+
+
+class Folder(Config):
+    """What every model's says."""
+
+    format: Literal[1] = Field(1, description="the version of this layout")
+    kind: str = Field(description="the architecture")
+
+
+class TranslatorFolder(Folder):
+    """A translator's."""
+
+    kind: Literal["transformer", "rnn", "rnn-attention"] = Field("transformer", description="the architecture")
+    source: Language = Field(description="the language it reads")
+    target: Language = Field(description="the language it writes")
+    source_eos: bool = Field(True, description="whether the source ends with <eos>")
+    max_tokens: int = Field(128, description="the longest side, in tokens, that it was trained on")
+    model: TranslatorConfig = Field(description="the model's config")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if self.kind != self.model.kind:
+            raise ValueError(f"kind is {self.kind!r} and model.kind {self.model.kind!r}; they must be the same")
+        return self
+
+
+class WriterFolder(Folder):
+    """That of a model that only writes."""
+
+    kind: Literal["gpt"] = Field("gpt", description="the architecture")
+    context: int = Field(128, gt=1, description="how many tokens it was trained to read at once")
+    model: GptConfig = Field(description="the model's config")
+
+
+FOLDERS: dict[str, type[Folder]] = {
+    "transformer": TranslatorFolder,
+    "rnn": TranslatorFolder,
+    "rnn-attention": TranslatorFolder,
+    "gpt": WriterFolder,
+}

@@ -1,0 +1,24 @@
+"""Any model by its name or folder, as what it can do: translate, write, …"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from prosector.config.folder import TranslatorFolder
+from prosector.decoding.folder import read_config
+from prosector.decoding.installed import find_model
+from prosector.decoding.translator import Translator
+from prosector.decoding.writer import TextWriter
+
+
+def load_any(name_or_folder: str | Path) -> Any:
+    """An installed model by its name, or the model in a folder: a `Translator` or a `TextWriter`.
+
+    Raises:
+        FileNotFoundError: there is no such model, or one of its files is missing.
+        ValueError: a file is damaged, or the files do not fit each other.
+    """
+    folder = find_model(name_or_folder)
+    kind = Translator if isinstance(read_config(folder), TranslatorFolder) else TextWriter
+    return kind.load(folder)
