@@ -1,5 +1,7 @@
 """`prosector generate` as people call it."""
 
+import json
+
 import pytest
 from tests.cli.calls import PAIRS
 
@@ -48,6 +50,16 @@ def test_it_goes_on_to_the_end_of_the_line(prosector, gpt):
     result = prosector("generate", "--model", gpt, "我喜", "--temperature", 0)
     assert result.code == 0
     assert result.out in {f"{zh}\n" for _, zh in PAIRS if zh.startswith("我喜")}
+
+
+def test_its_surprise_is_measured_in_bits_a_byte(prosector, gpt, tmp_path):
+    data = f"{gpt.parent / 'pairs.tsv'}:2"
+    result = prosector("evaluate", "--model", gpt, "--data", data, "--json", tmp_path / "scores.json")
+    figures = json.loads((tmp_path / "scores.json").read_text("utf-8"))
+    assert f"bits   {figures['bits_per_byte']:.3f} a byte" in result.out
+    assert figures["n_lines"] == len(PAIRS)
+    assert figures["n_bytes"] == sum(len(zh.encode()) + 1 for _, zh in PAIRS)
+    assert figures["bits_per_byte"] < 1
 
 
 def test_lines_seeds_and_pipes(prosector, gpt):

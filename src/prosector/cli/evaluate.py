@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     from prosector.evaluation.evaluate import Evaluation
 
 HELP = """Translate sentence pairs and compare: BLEU and chrF with sacrebleu's signatures, loss, perplexity, speed.
+Of a model that writes: bits a byte and perplexity of a text.
 
 DATA is a table, English and Chinese with a tab between (other columns: --columns zh,en), or two files side by
-side, SOURCE,TARGET. .gz and .xz are unpacked.
+side, SOURCE,TARGET. .gz and .xz are unpacked. For a model that writes it is a text, or a table's column, FILE:2.
 
 \b
 Examples:
   prosector evaluate --model zh-en --data pairs.tsv
   prosector evaluate --model runs/mine --data news.zh,news.en --beam 1 --limit 200
   prosector evaluate --model en-zh --data pairs.tsv --json scores.json --output translations.tsv
+  prosector evaluate --model runs/gpt --data book.txt
 """
 
 Model = Annotated[str, typer.Option("--model", metavar="NAME|DIR", help="An installed model, or a folder.")]
@@ -50,11 +52,16 @@ def evaluate(
     parts: Parts = None,
 ) -> None:
     from prosector.config.decoding import decoding_from
+    from prosector.config.folder import WriterFolder
     from prosector.data.corpus import read_pairs
-    from prosector.decoding import load
+    from prosector.decoding import find_model, load
+    from prosector.decoding.folder import read_config
     from prosector.evaluation.evaluate import evaluate as judged
 
     options.load(parts)
+    if isinstance(read_config(find_model(model)), WriterFolder):
+        say_text(model, data, limit, json_file)
+        return
     decoding = decoding_from(None, {"beam": beam})
     translator = load(model)
     languages = translator.config.source, translator.config.target
@@ -73,14 +80,53 @@ def evaluate(
         with whole_file(output) as file:
             for pair, translation in zip(pairs, result.translations, strict=True):
                 file.write("\t".join(re.sub(r"[\t\r\n]+", " ", text) for text in (*pair, translation)) + "\n")
-    if json_file:
-        text = json.dumps(figures, indent=2, ensure_ascii=False) + "\n"
-        if json_file == Path("-"):
-            print(text, end="")
-            return
-        with whole_file(json_file) as file:
-            file.write(text)
-    print(table(figures, result))
+    if not written_as_json(figures, json_file):
+        print(table(figures, result))
+
+
+def say_text(model: str, data: str, limit: int | None, json_file: Path | None) -> None:
+    """How surprised a model that writes is by a text."""
+    from prosector.cli.corpora import text
+    from prosector.data.texts import read_lines
+    from prosector.decoding import find_model
+    from prosector.decoding.folder import read_writer
+    from prosector.evaluation.texts import surprise_at
+
+    config, gpt, tokenizer = read_writer(find_model(model))
+    lines = read_lines(text(data))[:limit]
+    say(f"reading {len(lines):,} lines")
+    found = surprise_at(gpt, lines, tokenizer, config.context)
+    figures = {
+        "model": model,
+        "data": data,
+        "n_lines": len(lines),
+        **found._asdict(),
+        "bits_per_byte": found.bits_per_byte,
+        "loss": found.loss,
+        "perplexity": found.perplexity,
+    }
+    if written_as_json(figures, json_file):
+        return
+    rows = [
+        ("model", f"{model}, {config.kind}"),
+        ("data", f"{data}, {len(lines):,} lines, {found.n_bytes:,} bytes, {found.n_tokens:,} tokens"),
+        ("bits", f"{found.bits_per_byte:.3f} a byte"),
+        ("loss", f"{found.loss:.3f} nats a token, perplexity {found.perplexity:.2f}"),
+    ]
+    print("\n".join(f"{name:<7}{value}" for name, value in rows))
+
+
+def written_as_json(figures: dict[str, object], file: Path | None) -> bool:
+    """Write the figures to a file, or to stdout if it is -; whether that was stdout."""
+    if file is None:
+        return False
+    text = json.dumps(figures, indent=2, ensure_ascii=False) + "\n"
+    if file == Path("-"):
+        print(text, end="")
+        return True
+    with whole_file(file) as opened:
+        opened.write(text)
+    return False
 
 
 def table(figures: dict[str, object], result: Evaluation) -> str:
