@@ -32,7 +32,7 @@ def load(model: str | Path) -> Any:
     What comes is what it can do. A `Translator` translates: `translate` takes a text or several, and by name the fields
     of `prosector.config.decoding.DecodingConfig`, `translate(texts, beam=8)`; `hypotheses(texts, n_best=4)` gives
     several translations with their scores. A `TextWriter` (GPT) writes: `write(beginning)`, or `stream(beginning)`,
-    bit by bit.
+    bit by bit. A `Classifier` (ViT, ConvTransformer) says what pictures are of: `predict(files)`.
 
     Raises:
         FileNotFoundError: there is no such model; the installed ones are named.

@@ -18,7 +18,7 @@ def test_the_nine_kinds_and_which_of_them_exist(prosector):
         "attention-unet",
     ]
     assert rows["transformer"].startswith("yes")
-    assert rows["gpt"].startswith("not in this version")
+    assert rows["bert"].startswith("not in this version")
 
 
 def test_installed_models_are_described(prosector, model, tmp_path, monkeypatch):

@@ -20,10 +20,15 @@ def recipe_with(
 
     With --data, the recipe's own files are all left out.
     """
+    from prosector.config.pictures import PictureRunConfig
     from prosector.config.run import RunConfig, read_run
 
     given = [*direction_of(start), *settings]
     run = read_run(recipe, given)
+    if isinstance(run, PictureRunConfig):
+        if len(data) > 1 or dev:
+            raise ValueError("--data names one set of pictures; its own are kept for choosing: leave out --dev")
+        return read_run(recipe, [*(f"data.source={as_toml(name)}" for name in data), *settings])
     named: Callable[[str], Any] = text
     if isinstance(run, RunConfig):
         languages = (run.data.source, run.data.target)

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from prosector.evaluation.evaluate import Evaluation
 
 HELP = """Translate sentence pairs and compare: BLEU and chrF with sacrebleu's signatures, loss, perplexity, speed.
-Of a model that writes: bits a byte and perplexity of a text.
+Of a model that writes: bits a byte and perplexity of a text. Of one that classes pictures: how many it has right.
 
 DATA is a table, English and Chinese with a tab between (other columns: --columns zh,en), or two files side by
-side, SOURCE,TARGET. .gz and .xz are unpacked. For a model that writes it is a text, or a table's column, FILE:2.
+side, SOURCE,TARGET. .gz and .xz are unpacked. For a model that writes it is a text, or a table's column, FILE:2; for
+one of pictures mnist-5k, digits, or a folder with a folder for each class.
 
 \b
 Examples:
@@ -30,6 +31,7 @@ Examples:
   prosector evaluate --model runs/mine --data news.zh,news.en --beam 1 --limit 200
   prosector evaluate --model en-zh --data pairs.tsv --json scores.json --output translations.tsv
   prosector evaluate --model runs/gpt --data book.txt
+  prosector evaluate --model runs/vit --data mnist-5k
 """
 
 Model = Annotated[str, typer.Option("--model", metavar="NAME|DIR", help="An installed model, or a folder.")]
@@ -52,15 +54,19 @@ def evaluate(
     parts: Parts = None,
 ) -> None:
     from prosector.config.decoding import decoding_from
-    from prosector.config.folder import WriterFolder
+    from prosector.config.folder import PictureFolder, WriterFolder
     from prosector.data.corpus import read_pairs
     from prosector.decoding import find_model, load
     from prosector.decoding.folder import read_config
     from prosector.evaluation.evaluate import evaluate as judged
 
     options.load(parts)
-    if isinstance(read_config(find_model(model)), WriterFolder):
+    config = read_config(find_model(model))
+    if isinstance(config, WriterFolder):
         say_text(model, data, limit, json_file)
+        return
+    if isinstance(config, PictureFolder):
+        say_pictures(model, data, json_file)
         return
     decoding = decoding_from(None, {"beam": beam})
     translator = load(model)
@@ -112,6 +118,45 @@ def say_text(model: str, data: str, limit: int | None, json_file: Path | None) -
         ("data", f"{data}, {len(lines):,} lines, {found.n_bytes:,} bytes, {found.n_tokens:,} tokens"),
         ("bits", f"{found.bits_per_byte:.3f} a byte"),
         ("loss", f"{found.loss:.3f} nats a token, perplexity {found.perplexity:.2f}"),
+    ]
+    print("\n".join(f"{name:<7}{value}" for name, value in rows))
+
+
+def say_pictures(model: str, data: str, json_file: Path | None) -> None:
+    """How many of the held-out pictures of a data set, or of all in a folder, a model classes right."""
+    from prosector.config.pictures import PicturesConfig
+    from prosector.data.pictures import TABLES, read_pictures, split
+    from prosector.decoding import find_model
+    from prosector.decoding.classifier import Classifier
+    from prosector.evaluation.classes import classed
+
+    classifier = Classifier.load(find_model(model))
+    pictures = read_pictures(data)
+    unseen = data == classifier.config.source and data in TABLES
+    if unseen:
+        pictures = split(pictures, PicturesConfig(source=data, test=classifier.config.test, dev=1)).test
+    if pictures.classes != classifier.config.classes:
+        raise ValueError(f"{model} knows the classes {', '.join(classifier.config.classes)}, not those of {data}")
+    found = classed(classifier.logits, pictures.values, pictures.labels)
+    figures = {
+        "model": model,
+        "data": data,
+        "n_pictures": len(pictures),
+        "accuracy": found.accuracy,
+        "loss": found.loss,
+    }
+    if written_as_json(figures, json_file):
+        return
+    rows = [
+        ("model", f"{model}, {classifier.config.kind}"),
+        (
+            "data",
+            f"{data}, {len(pictures):,} pictures that it never saw"
+            if unseen
+            else f"{data}, {len(pictures):,} pictures",
+        ),
+        ("right", f"{100 * found.accuracy:.2f} %"),
+        ("loss", f"{found.loss:.3f} nats a picture"),
     ]
     print("\n".join(f"{name:<7}{value}" for name, value in rows))
 

@@ -211,8 +211,10 @@ def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
     from prosector.decoding.folder import read_config
 
     config = read_config(out)
-    source = config.source if isinstance(config, TranslatorFolder) else ""
-    use = {"zh": "translate {} 我喜欢深度学习。", "en": "translate {} 'How are you?'", "": "generate {}"}[source]
+    verbs = {"gpt": "generate {}", "vit": "predict {} FILE", "conv-transformer": "predict {} FILE"}
+    use = verbs.get(config.kind, "")
+    if isinstance(config, TranslatorFolder):
+        use = {"zh": "translate {} 我喜欢深度学习。", "en": "translate {} 'How are you?'"}[config.source]
     figures = ", ".join(f"{name} {value:.4g}" for name, value in outcome.validation.scores.items())
     options = "".join(f" --part {quoted(part)}" for part in parts)
     print(

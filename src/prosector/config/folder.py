@@ -10,6 +10,7 @@ from prosector.config.base import Config
 from prosector.config.data import Language
 from prosector.config.gpt import GptConfig
 from prosector.config.model import TranslatorConfig
+from prosector.config.pictures import PictureModelConfig
 
 FORMAT = 1
 
@@ -46,9 +47,24 @@ class WriterFolder(Folder):
     model: GptConfig = Field(description="the model's config")
 
 
+class PictureFolder(Folder):
+    """That of a model that says which class a picture is of."""
+
+    kind: Literal["vit", "conv-transformer"] = Field(description="the architecture")
+    classes: tuple[str, ...] = Field(min_length=2, description="the names of the classes")
+    size: tuple[int, int] = Field(description="height and width of the pictures it was trained on")
+    source: str = Field(description="the data set it was trained on")
+    test: int = Field(ge=0, description="how many pictures of it were never seen")
+    mean: float = Field(description="of the training pictures' values, 0 to 1")
+    deviation: float = Field(gt=0, description="of the same")
+    model: PictureModelConfig = Field(description="the model's config")
+
+
 FOLDERS: dict[str, type[Folder]] = {
     "transformer": TranslatorFolder,
     "rnn": TranslatorFolder,
     "rnn-attention": TranslatorFolder,
     "gpt": WriterFolder,
+    "vit": PictureFolder,
+    "conv-transformer": PictureFolder,
 }

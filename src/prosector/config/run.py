@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from prosector.config.base import Config
 from prosector.config.data import DataConfig
 from prosector.config.model import TranslatorConfig, require_room
+from prosector.config.pictures import PictureRunConfig
 from prosector.config.text import TokenizerConfig
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
@@ -37,13 +38,15 @@ class RunConfig(Config):
         return self
 
 
-AnyRun = RunConfig | WritingConfig
-RUNS: dict[str, type[RunConfig] | type[WritingConfig]] = {
-    "gpt": WritingConfig
-}  # by the model's kind; else a translator
+AnyRun = RunConfig | WritingConfig | PictureRunConfig
+RUNS: dict[str, type[AnyRun]] = {  # by the model's kind; every other is a translator's
+    "gpt": WritingConfig,
+    "vit": PictureRunConfig,
+    "conv-transformer": PictureRunConfig,
+}
 
 
-def run_class(tree: Any) -> type[RunConfig] | type[WritingConfig]:
+def run_class(tree: Any) -> type[AnyRun]:
     """The class of run that a file describes."""
     model = tree.get("model") if isinstance(tree, dict) else None
     kind = model.get("kind") if isinstance(model, dict) else None

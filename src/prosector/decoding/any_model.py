@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from prosector.config.folder import TranslatorFolder
+from prosector.config.folder import PictureFolder, TranslatorFolder, WriterFolder
+from prosector.decoding.classifier import Classifier
 from prosector.decoding.folder import read_config
 from prosector.decoding.installed import find_model
 from prosector.decoding.translator import Translator
@@ -13,12 +14,12 @@ from prosector.decoding.writer import TextWriter
 
 
 def load_any(name_or_folder: str | Path) -> Any:
-    """An installed model by its name, or the model in a folder: a `Translator` or a `TextWriter`.
+    """An installed model by its name, or the model in a folder: a `Translator`, a `TextWriter`, or a `Classifier`.
 
     Raises:
         FileNotFoundError: there is no such model, or one of its files is missing.
         ValueError: a file is damaged, or the files do not fit each other.
     """
     folder = find_model(name_or_folder)
-    kind = Translator if isinstance(read_config(folder), TranslatorFolder) else TextWriter
-    return kind.load(folder)
+    abilities: dict[type, Any] = {TranslatorFolder: Translator, WriterFolder: TextWriter, PictureFolder: Classifier}
+    return abilities[type(read_config(folder))].load(folder)

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from prosector.config.folder import FOLDERS, FORMAT, Folder, TranslatorFolder, WriterFolder
+from prosector.config.folder import FOLDERS, FORMAT, Folder, PictureFolder, TranslatorFolder, WriterFolder
 from prosector.config.run import explain
 from prosector.models.gpt import Gpt
 from prosector.models.seq2seq import Seq2Seq
@@ -85,6 +85,20 @@ def read_writer(folder: Path) -> tuple[WriterFolder, Gpt, Tokenizer]:
     model = built(config.model)
     read_weights(folder, model)
     return config, model, tokenizer
+
+
+def read_picture_model(folder: Path) -> tuple[PictureFolder, nn.Module]:
+    """A model that classes pictures: its config, and the model in float32 and in evaluation.
+
+    Raises:
+        FileNotFoundError, ValueError: as for `read_model`.
+    """
+    config = read_config(folder)
+    if not isinstance(config, PictureFolder):
+        raise ValueError(f"{folder} does not class pictures; it is of the kind {config.kind}")
+    model = built(config.model)
+    read_weights(folder, model)
+    return config, model
 
 
 def require_size(folder: Path, whose: str, tokenizer: Tokenizer, expected: int) -> None:

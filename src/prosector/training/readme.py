@@ -25,17 +25,22 @@ class Story(NamedTuple):
     command: str = ""
 
 
-def model_readme(
-    config: AnyRun, title: str, what: str, chosen: str, results: Mapping[str, Validation], story: Story
-) -> str:
-    """Markdown for the model's folder, from the run's own numbers and files.
+class About(NamedTuple):
+    """What a family of models says of one.
 
-    Args:
-        title: what the model does, in a few words.
+    Attributes:
+        title: what it does, in a few words.
         what: what it is, in a sentence without its end.
-        chosen: the weights that are kept, of `results`.
+        data: what it learned from, as Markdown.
     """
-    data = config.data
+
+    title: str
+    what: str
+    data: str
+
+
+def model_readme(config: AnyRun, about: About, chosen: str, results: Mapping[str, Validation], story: Story) -> str:
+    """Markdown for the model's folder, from the run's own numbers and files; `chosen` are the weights that are kept."""
     names = list(results[chosen].scores)
     rows = "\n".join(
         f"| {' | '.join([name + ' (kept)' * (name == chosen), f'{result.loss:.3f}', *figures(result)])} |"
@@ -43,11 +48,11 @@ def model_readme(
     )
     began = f"It began as {story.began_as}, and was trained further for " if story.began_as else "Trained for "
     command = f"\n```\n{story.command}\n```\n" if story.command else ""
-    return f"""# {title}
+    return f"""# {about.title}
 
 {config.description or "Trained with Prosector."}
 
-{what}.
+{about.what}.
 
 {began}{story.step:,} steps on {story.size:,} {story.unit}, seed {config.training.seed};
 {story.seconds / 3600:.2f} hours of training steps.
@@ -62,21 +67,26 @@ def model_readme(
 
 ## What it learned from
 
-| file | of an epoch | what | licence | sha256 |
+{about.data}
+"""
+
+
+def files_of(train: Sequence[FileConfig | TextFileConfig], dev: Sequence[FileConfig | TextFileConfig]) -> str:
+    """Tables of the files that a model learned from and was chosen by."""
+    return f"""| file | of an epoch | what | licence | sha256 |
 |---|---|---|---|---|
-{table_of(data.train)}
+{table_of(train)}
 
 Chosen on:
 
 | file | what | licence | sha256 |
 |---|---|---|---|
-{table_of(data.dev, weights=False)}
-"""
+{table_of(dev, weights=False)}"""
 
 
 def figures(result: Validation) -> list[str]:
     """The scores as a table has them."""
-    return [f"{value:.1f}" for value in result.scores.values()]
+    return [f"{value:.2f}" for value in result.scores.values()]
 
 
 def table_of(files: Sequence[FileConfig | TextFileConfig], weights: bool = True) -> str:

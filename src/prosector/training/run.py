@@ -15,11 +15,13 @@ from typing import NamedTuple
 import torch
 from safetensors.torch import load_file
 
+from prosector.config.pictures import PictureRunConfig
 from prosector.config.run import AnyRun, RunConfig
 from prosector.config.writing import WritingConfig
 from prosector.decoding.folder import write_model
 from prosector.models.weights import load_weights, replace_text, save_weights
 from prosector.text import save_tokenizers
+from prosector.training.classifying import Classifying
 from prosector.training.loop import Loop
 from prosector.training.place import config_of, locked, require_empty
 from prosector.training.precision import resolve
@@ -41,7 +43,11 @@ class Outcome(NamedTuple):
 
 def work_of(config: AnyRun) -> Work:
     """The family that a config belongs to."""
-    works: dict[type, type[Work]] = {RunConfig: Translation, WritingConfig: Writing}
+    works: dict[type, type[Work]] = {
+        RunConfig: Translation,
+        WritingConfig: Writing,
+        PictureRunConfig: Classifying,
+    }
     return works[type(config)](config)
 
 
@@ -137,7 +143,8 @@ def prepare(work: Work, start: Start, folder: Path, reporter: Reporter) -> Loop:
         f"{work.counted(task)}; {sum(p.numel() for p in model.parameters()):,} weights; "
         f"{resolve(config.training.precision, device)} on {device}"
     )
-    return Loop(config.training, config.model.d_model, model.to(device), task, folder, reporter)
+    d_model = getattr(config.model, "d_model", 0)  # for the schedule of 2017 alone
+    return Loop(config.training, d_model, model.to(device), task, folder, reporter)
 
 
 def finish(loop: Loop, work: Work, start: Start, folder: Path) -> Outcome:
@@ -156,6 +163,6 @@ def finish(loop: Loop, work: Work, start: Start, folder: Path) -> Outcome:
     load_weights(loop.model, candidates[chosen], chosen)
 
     story = Story(loop.step, loop.size, loop.task.unit, loop.seconds, start.began_as, start.command)
-    readme = model_readme(start.config, *work.introduced(start.config), chosen, results, story)
+    readme = model_readme(start.config, work.about(start.config), chosen, results, story)
     write_model(folder, work.described(start.config), loop.model, start.tokenizers, readme, dtype)
     return Outcome(chosen, results[chosen], loop.step)

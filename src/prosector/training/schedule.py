@@ -29,6 +29,8 @@ def linear(step: int, peak: float, warmup: int, steps: int) -> float:
 def learning_rate(config: TrainingConfig, step: int, d_model: int) -> float:
     """The learning rate that a config gives to a step."""
     if config.schedule == "noam":
+        if not d_model:
+            raise ValueError('training.schedule="noam" goes by d_model, of which this model has several; choose linear')
         return noam(step, config.learning_rate, d_model, config.warmup)
     if config.schedule == "inverse-sqrt":
         return inverse_sqrt(step, config.learning_rate, config.warmup)

@@ -44,7 +44,7 @@ class Validation(NamedTuple):
 
     def text(self) -> str:
         """The figures in one line."""
-        return "  ".join([f"loss {self.loss:.3f}", *(f"{name} {value:.1f}" for name, value in self.scores.items())])
+        return "  ".join([f"loss {self.loss:.3f}", *(f"{name} {value:.4g}" for name, value in self.scores.items())])
 
 
 class Task(ABC):

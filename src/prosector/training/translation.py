@@ -18,6 +18,7 @@ from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, train_tokenizers
 from prosector.training.loss import chunked_cross_entropy
+from prosector.training.readme import About, files_of
 from prosector.training.task import Task, Validation
 from prosector.training.validate import Validator
 from prosector.training.work import Start, Work
@@ -123,11 +124,12 @@ class Translation(Work):
         shared = config.data.model_dump(include={"source", "target", "source_eos", "max_tokens"})
         return TranslatorFolder(**shared, kind=config.model.kind, model=config.model)
 
-    def introduced(self, config: RunConfig) -> tuple[str, str]:
-        model = config.model
-        return (
-            f"{NAMES[config.data.source]} to {NAMES[config.data.target]}",
+    def about(self, config: RunConfig) -> About:
+        model, data = config.model, config.data
+        return About(
+            f"{NAMES[data.source]} to {NAMES[data.target]}",
             f"{model.summary()}; vocabularies of {model.source_vocab:,} and {model.target_vocab:,} entries",
+            files_of(data.train, data.dev),
         )
 
     def counted(self, task: TranslationTask) -> str:

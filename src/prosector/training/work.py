@@ -12,6 +12,7 @@ from torch import nn
 
 from prosector.config.folder import Folder
 from prosector.text import Tokenizer
+from prosector.training.readme import About
 from prosector.training.task import Task
 
 
@@ -70,8 +71,8 @@ class Work(ABC):
         """What the model's `config.json` says."""
 
     @abstractmethod
-    def introduced(self, config: Any) -> tuple[str, str]:
-        """What the model does, in a few words, and what it is, in a sentence."""
+    def about(self, config: Any) -> About:
+        """What the model's README says of it."""
 
     @abstractmethod
     def counted(self, task: Any) -> str:

@@ -20,6 +20,7 @@ from prosector.models.weights import load_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, train_tokenizers
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.precision import matrix_products
+from prosector.training.readme import About, files_of
 from prosector.training.report import Sample
 from prosector.training.task import Task, Validation
 from prosector.training.work import Start, Work
@@ -116,8 +117,9 @@ class Writing(Work):
     def described(self, config: WritingConfig) -> Folder:
         return WriterFolder(context=config.data.context, model=config.model)
 
-    def introduced(self, config: WritingConfig) -> tuple[str, str]:
-        return "A writer", f"{config.model.summary()}; a vocabulary of {config.model.vocab:,} entries"
+    def about(self, config: WritingConfig) -> About:
+        what = f"{config.model.summary()}; a vocabulary of {config.model.vocab:,} entries"
+        return About("A writer", what, files_of(config.data.train, config.data.dev))
 
     def counted(self, task: WritingTask) -> str:
         n_lines = sum(map(len, self.train))
