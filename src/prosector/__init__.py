@@ -33,6 +33,7 @@ def load(model: str | Path) -> Any:
     of `prosector.config.decoding.DecodingConfig`, `translate(texts, beam=8)`; `hypotheses(texts, n_best=4)` gives
     several translations with their scores. A `TextWriter` (GPT) writes: `write(beginning)`, or `stream(beginning)`,
     bit by bit. A `Classifier` (ViT, ConvTransformer) says what pictures are of: `predict(files)`.
+    A `Reader` (BERT) fills gaps: `fill("我[MASK]深度学习")`.
 
     Raises:
         FileNotFoundError: there is no such model; the installed ones are named.

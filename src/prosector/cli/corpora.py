@@ -21,6 +21,7 @@ def recipe_with(
     With --data, the recipe's own files are all left out.
     """
     from prosector.config.pictures import PictureRunConfig
+    from prosector.config.reading import LabellingConfig, ReadingConfig
     from prosector.config.run import RunConfig, read_run
 
     given = [*direction_of(start), *settings]
@@ -29,8 +30,15 @@ def recipe_with(
         if len(data) > 1 or dev:
             raise ValueError("--data names one set of pictures; its own are kept for choosing: leave out --dev")
         return read_run(recipe, [*(f"data.source={as_toml(name)}" for name in data), *settings])
+    if isinstance(run, LabellingConfig):
+        if dev:
+            raise ValueError("lines of each label are kept for choosing: leave out --dev")
+        labels = dict(labelled(name) for name in data) or run.data.labels
+        tables = {name: file.model_dump(exclude_none=True) for name, file in labels.items()}
+        written = ", ".join(f"{as_toml(name)} = {table_of(file)}" for name, file in tables.items())
+        return read_run(recipe, [f"data.labels = {{ {written} }}", *settings])
     named: Callable[[str], Any] = text
-    if isinstance(run, RunConfig):
+    if isinstance(run, RunConfig | ReadingConfig):
         languages = (run.data.source, run.data.target)
         named = lambda file: corpus(file, columns, languages)  # noqa: E731
     files = [assignment("data.train", map(named, data))] * bool(data)
@@ -40,9 +48,25 @@ def recipe_with(
 
 def assignment(key: str, files: Any) -> str:
     """Files as an assignment to a recipe."""
-    tables = (file.model_dump(mode="json", exclude_none=True) for file in files)
-    written = (", ".join(f"{k} = {as_toml(v)}" for k, v in table.items()) for table in tables)
-    return f"{key} = [{', '.join(f'{{{table}}}' for table in written)}]"
+    tables = (table_of(file.model_dump(mode="json", exclude_none=True)) for file in files)
+    return f"{key} = [{', '.join(tables)}]"
+
+
+def table_of(values: dict[str, Any]) -> str:
+    """A table as TOML writes it in a line."""
+    return "{ " + ", ".join(f"{key} = {as_toml(value)}" for key, value in values.items()) + " }"
+
+
+def labelled(name: str) -> tuple[str, TextFileConfig]:
+    """One --data of a model that learns labels: LABEL=FILE.
+
+    Raises:
+        ValueError: there is no label.
+    """
+    label, equals, file = name.partition("=")
+    if not equals or not label:
+        raise ValueError(f"--data {name}: write LABEL=FILE, such as news=news.txt")
+    return label, text(file)
 
 
 def as_toml(value: object) -> str:

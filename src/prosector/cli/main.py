@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from prosector.cli import demo, evaluate, generate, models, predict, train, translate
+from prosector.cli import demo, evaluate, fill, generate, models, predict, train, translate
 from prosector.cli.console import no_color, prepare_streams, silence_stdout
 from prosector.cli.mistakes import PipeClosedError, StoppedError, explained
 
@@ -59,6 +59,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "translate": (translate.translate, translate.HELP),
     "train": (train.train, train.HELP),
     "generate": (generate.generate, generate.HELP),
+    "fill": (fill.fill, fill.HELP),
     "predict": (predict.predict, predict.HELP),
     "evaluate": (evaluate.evaluate, evaluate.HELP),
     "models": (models.models, models.HELP),

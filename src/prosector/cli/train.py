@@ -211,7 +211,8 @@ def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
     from prosector.decoding.folder import read_config
 
     config = read_config(out)
-    verbs = {"gpt": "generate {}", "vit": "predict {} FILE", "conv-transformer": "predict {} FILE"}
+    verbs = {"gpt": "generate {}", "bert": "fill {} '我[MASK]深度学习'"}
+    verbs |= dict.fromkeys(("vit", "conv-transformer"), "predict {} FILE")
     use = verbs.get(config.kind, "")
     if isinstance(config, TranslatorFolder):
         use = {"zh": "translate {} 我喜欢深度学习。", "en": "translate {} 'How are you?'"}[config.source]

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from prosector.config.base import Config
+from prosector.config.bert import BertConfig
 from prosector.config.data import Language
 from prosector.config.gpt import GptConfig
 from prosector.config.model import TranslatorConfig
@@ -60,11 +61,21 @@ class PictureFolder(Folder):
     model: PictureModelConfig = Field(description="the model's config")
 
 
+class ReaderFolder(Folder):
+    """That of a model that reads."""
+
+    kind: Literal["bert"] = Field("bert", description="the architecture")
+    max_tokens: int = Field(128, description="the longest text, in tokens, that it was trained on")
+    labels: tuple[str, ...] = Field((), description="the kinds of text that it can tell apart")
+    model: BertConfig = Field(description="the model's config")
+
+
 FOLDERS: dict[str, type[Folder]] = {
     "transformer": TranslatorFolder,
     "rnn": TranslatorFolder,
     "rnn-attention": TranslatorFolder,
     "gpt": WriterFolder,
+    "bert": ReaderFolder,
     "vit": PictureFolder,
     "conv-transformer": PictureFolder,
 }

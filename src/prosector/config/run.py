@@ -13,6 +13,7 @@ from prosector.config.base import Config
 from prosector.config.data import DataConfig
 from prosector.config.model import TranslatorConfig, require_room
 from prosector.config.pictures import PictureRunConfig
+from prosector.config.reading import LabellingConfig, ReadingConfig
 from prosector.config.text import TokenizerConfig
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
@@ -38,9 +39,10 @@ class RunConfig(Config):
         return self
 
 
-AnyRun = RunConfig | WritingConfig | PictureRunConfig
+AnyRun = RunConfig | WritingConfig | ReadingConfig | LabellingConfig | PictureRunConfig
 RUNS: dict[str, type[AnyRun]] = {  # by the model's kind; every other is a translator's
     "gpt": WritingConfig,
+    "bert": ReadingConfig,
     "vit": PictureRunConfig,
     "conv-transformer": PictureRunConfig,
 }
@@ -50,6 +52,8 @@ def run_class(tree: Any) -> type[AnyRun]:
     """The class of run that a file describes."""
     model = tree.get("model") if isinstance(tree, dict) else None
     kind = model.get("kind") if isinstance(model, dict) else None
+    if kind == "bert" and isinstance(tree.get("data"), dict) and "labels" in tree["data"]:
+        return LabellingConfig
     return RUNS.get(str(kind), RunConfig)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, cast
 
 from prosector.config.data import DataConfig, FileConfig
+from prosector.config.reading import ReadingDataConfig
 from prosector.text import script_of, simplify
 
 PRESETS = Path(__file__).parents[1] / "presets"
@@ -136,7 +137,7 @@ def exchanged(pairs: list[Pair], source: str, target: str) -> bool:
     return wrong > len(pairs) / 2
 
 
-def read_split(config: DataConfig, held_out: int = 1000) -> tuple[list[list[Pair]], list[Pair]]:
+def read_split(config: DataConfig | ReadingDataConfig, held_out: int = 1000) -> tuple[list[list[Pair]], list[Pair]]:
     """The training corpora, one list each, and the development pairs.
 
     Without development files some pairs are held out, drawn by lot, a tenth of all at most but

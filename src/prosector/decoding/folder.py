@@ -19,8 +19,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from prosector.config.folder import FOLDERS, FORMAT, Folder, PictureFolder, TranslatorFolder, WriterFolder
+from prosector.config.folder import FOLDERS, FORMAT, Folder, PictureFolder, ReaderFolder, TranslatorFolder, WriterFolder
 from prosector.config.run import explain
+from prosector.models.bert import Bert
 from prosector.models.gpt import Gpt
 from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, save_weights
@@ -80,6 +81,22 @@ def read_writer(folder: Path) -> tuple[WriterFolder, Gpt, Tokenizer]:
     config = read_config(folder)
     if not isinstance(config, WriterFolder):
         raise ValueError(f"{folder} does not write texts; it is of the kind {config.kind}")
+    tokenizer, _ = load_tokenizers(folder)
+    require_size(folder, "its", tokenizer, config.model.vocab)
+    model = built(config.model)
+    read_weights(folder, model)
+    return config, model, tokenizer
+
+
+def read_reader(folder: Path) -> tuple[ReaderFolder, Bert, Tokenizer]:
+    """A model that reads: its config, the model in float32 and in evaluation, and its tokenizer.
+
+    Raises:
+        FileNotFoundError, ValueError: as for `read_model`.
+    """
+    config = read_config(folder)
+    if not isinstance(config, ReaderFolder):
+        raise ValueError(f"{folder} does not fill gaps; it is of the kind {config.kind}")
     tokenizer, _ = load_tokenizers(folder)
     require_size(folder, "its", tokenizer, config.model.vocab)
     model = built(config.model)

@@ -16,15 +16,18 @@ import torch
 from safetensors.torch import load_file
 
 from prosector.config.pictures import PictureRunConfig
+from prosector.config.reading import LabellingConfig, ReadingConfig
 from prosector.config.run import AnyRun, RunConfig
 from prosector.config.writing import WritingConfig
 from prosector.decoding.folder import write_model
 from prosector.models.weights import load_weights, replace_text, save_weights
 from prosector.text import save_tokenizers
 from prosector.training.classifying import Classifying
+from prosector.training.labelling import Labelling
 from prosector.training.loop import Loop
 from prosector.training.place import config_of, locked, require_empty
 from prosector.training.precision import resolve
+from prosector.training.reading import Reading
 from prosector.training.readme import Story, model_readme
 from prosector.training.report import Reporter
 from prosector.training.task import Validation
@@ -46,6 +49,8 @@ def work_of(config: AnyRun) -> Work:
     works: dict[type, type[Work]] = {
         RunConfig: Translation,
         WritingConfig: Writing,
+        ReadingConfig: Reading,
+        LabellingConfig: Labelling,
         PictureRunConfig: Classifying,
     }
     return works[type(config)](config)

@@ -1,0 +1,116 @@
+"""A text with gaps, and what may stand in them; and which kind a text is of.
+
+我[MASK]深度学习    →    喜欢 0.41, 学 0.22, …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import torch
+
+from prosector.config.folder import ReaderFolder
+from prosector.data.batching import pad
+from prosector.decoding.classifier import Guess
+from prosector.decoding.folder import read_reader
+from prosector.models.bert import Bert
+from prosector.text import Tokenizer
+from prosector.text.special import EOS, N_SPECIAL, SOS
+
+MASK = "[MASK]"
+GAP = "\ue000"  # a private character, of which no text has any, stands for the gap while the text is cut up
+
+
+class Gap(NamedTuple):
+    """What may stand in one gap, the likeliest first."""
+
+    guesses: list[Guess]
+
+
+class Reader:
+    """A model that reads, with its tokenizer.
+
+    >>> reader = prosector.load("bert")
+    >>> reader.fill("我[MASK]深度学习", top=3)
+    """
+
+    def __init__(self, config: ReaderFolder, model: Bert, tokenizer: Tokenizer) -> None:
+        self.config, self.model, self.tokenizer = config, model.eval(), tokenizer
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The reader in a model's folder.
+
+        Raises:
+            FileNotFoundError: it is no model's folder, or a file is missing.
+            ValueError: a file is damaged, or it is a model of another kind.
+        """
+        return cls(*read_reader(Path(folder)))
+
+    @torch.inference_mode()
+    def fill(self, text: str, top: int = 5) -> list[Gap]:
+        """What may stand in each [MASK] of a text, the others still being gaps.
+
+        Raises:
+            ValueError: there is no [MASK], or the text is longer than the model can read.
+        """
+        ids = self.ids(text)
+        places = [place for place, id in enumerate(ids) if id == self.model.mask_id]
+        if not places:
+            raise ValueError(f"there is no {MASK} in {text!r}: write it where a word is wanted")
+        if len(ids) > self.config.max_tokens:
+            raise ValueError(f"the text has {len(ids)} tokens, and the model reads {self.config.max_tokens} at most")
+        device = next(self.model.parameters()).device
+        scores = self.model(torch.tensor([ids], device=device))[0, places].float()  # [gaps, V]
+        scores[:, :N_SPECIAL] = -torch.inf
+        values, tokens = scores.softmax(dim=-1).topk(min(top, scores.shape[1] - N_SPECIAL), dim=-1)
+        return [
+            Gap([Guess(self.word(token), p) for token, p in zip(*row, strict=True)])
+            for row in zip(tokens.tolist(), values.tolist(), strict=True)
+        ]
+
+    def filled(self, text: str) -> str:
+        """The text with each gap filled by what is likeliest there."""
+        for gap in self.fill(text, top=1):
+            text = text.replace(MASK, gap.guesses[0].name, 1)
+        return text
+
+    def ids(self, text: str) -> list[int]:
+        """What the model reads: a gap is one token, the space before it included."""
+        of_gap = self.tokenizer.encode(GAP)[-len(GAP.encode()) :]
+        ids = [SOS, *self.tokenizer.encode(text.replace(MASK, GAP)), EOS]
+        found: list[int] = []
+        place = 0
+        while place < len(ids):
+            if ids[place : place + len(of_gap)] == of_gap:
+                if found[-1] >= N_SPECIAL and self.tokenizer.piece(found[-1]) == "▁":
+                    found.pop()
+                found.append(self.model.mask_id)
+                place += len(of_gap)
+            else:
+                found.append(ids[place])
+                place += 1
+        return found
+
+    def word(self, token: int) -> str:
+        """A token as people read it."""
+        return self.tokenizer.piece(token).removeprefix("▁")
+
+    @torch.inference_mode()
+    def classify(self, texts: Sequence[str]) -> list[list[Guess]]:
+        """Which label each text has, the likeliest first.
+
+        Raises:
+            ValueError: the model has learned no labels.
+        """
+        if not self.config.labels:
+            raise ValueError("this model has learned no labels: train it further on labelled texts")
+        device = next(self.model.parameters()).device
+        rows = [[SOS, *self.tokenizer.encode(text)[: self.config.max_tokens - 2], EOS] for text in texts]
+        chances = self.model.classify(self.model.hidden(pad(rows).to(device))).float().softmax(dim=-1)
+        return [
+            [Guess(self.config.labels[i], row[i]) for i in sorted(range(len(row)), key=lambda i: -row[i])]
+            for row in chances.tolist()
+        ]
