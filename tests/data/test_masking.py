@@ -1,13 +1,14 @@
 """Gaps: how many, what stands in them, and that nothing else changes."""
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.training.sentences import PAIRS
 
 from prosector.config.reading import ReadingDataConfig
-from prosector.data.masking import GapBatches, hide
+from prosector.data.masking import NOBODY, GapBatches, hide
 from prosector.text.pieces import train_pieces
 
 MASK = 99
@@ -56,20 +57,26 @@ def test_an_epoch_is_a_function_of_its_number_and_its_gaps_are_elsewhere():
     assert sum(i >= 40 for batch in made.epoch(3) for i in batch) == 12
 
 
-def test_segments_pairs_and_torn_pairs():
-    made, tokenizer = batches(masked=0.01)
-    belong = []
-    for epoch in range(6):
+def test_segments_pairs_torn_pairs_and_sentences_alone():
+    made, tokenizer = batches(masked=0.01, alone=0.2)
+    seen = []
+    for epoch in range(8):
         for which in made.epoch(epoch):
             batch = made.batch(which, epoch)
             assert batch.ids.shape == batch.segments.shape == batch.wanted.shape
             for row, number in enumerate(which):
                 ids = torch.where(batch.wanted[row] != 0, batch.wanted[row], batch.ids[row])
                 first, second = (ids[(batch.segments[row] == s) & (ids > 3)].tolist() for s in (0, 1))
-                assert first == made.pairs[number][0]
-                assert (second == made.pairs[number][1]) == bool(batch.belong[row])
-                belong.append(int(batch.belong[row]))
-    assert 0.4 < sum(belong) / len(belong) < 0.6
+                side = made.pairs[number].index(first)
+                belong = int(batch.belong[row])
+                if belong == NOBODY:
+                    assert not second
+                else:
+                    assert (second == made.pairs[number][1 - side]) == bool(belong)
+                seen.append((belong, side))
+    shares = [sum(belong == kind for belong, _ in seen) / len(seen) for kind in (NOBODY, 0, 1)]
+    assert shares == pytest.approx([0.2, 0.4, 0.4], abs=0.08)
+    assert 0.4 < sum(side for _, side in seen) / len(seen) < 0.6
     assert tokenizer.vocab_size == made.mask_id
 
 

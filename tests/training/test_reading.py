@@ -13,7 +13,7 @@ from prosector.training.labelling import read_labelled
 from prosector.training.run import train
 
 SIZES = {"kind": "bert", "d_model": 48, "n_heads": 4, "d_ff": 96, "layers": 2, "dropout": 0.0}
-TRAINING = {"steps": 24, "warmup": 4, "save_every": 4, "validate_every": 8, "learning_rate": 5e-3}
+TRAINING = {"steps": 24, "warmup": 4, "save_every": 4, "validate_every": 8, "learning_rate": 3e-3, "label_smoothing": 0}
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def reading(tmp_path):
         tree = {
             "model": SIZES,
             "tokenizer": {"vocab_size": 480},
-            "data": {"train": [{"path": str(table)}], "max_tokens": 40, "batch_tokens": 400},
+            "data": {"train": [{"path": str(table)}], "max_tokens": 40, "batch_tokens": 800},
             "training": TRAINING | training,
         }
         return run_from(tree, (), "here")

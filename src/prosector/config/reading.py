@@ -32,6 +32,7 @@ class ReadingDataConfig(Config):
     simplify: bool = Field(False, description="turn traditional Chinese into simplified (OpenCC, the extra [formats])")
     max_tokens: int = Field(128, gt=4, description="longer pairs, both sides together, are left out")
     batch_tokens: int = Field(4096, gt=0, description="tokens of a batch, padding counted")
+    alone: float = Field(0.25, ge=0, le=1, description="share of the pairs of which one sentence is read alone")
     masked: float = Field(0.15, gt=0, lt=1, description="share of the tokens that are asked for")
     as_mask: float = Field(0.8, ge=0, le=1, description="of these the share that becomes [MASK]")
     as_other: float = Field(0.1, ge=0, le=1, description="of these the share that becomes any token; the rest stays")

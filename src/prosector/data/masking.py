@@ -6,8 +6,8 @@
     labels            喜欢                     ▁cats            <pad> elsewhere: nobody asks
 
 Of 15 % of the tokens 80 % become [MASK], 10 % any other token, 10 % stay, so that every token may be one that is asked
-for (Devlin et al. 2019, section 3.1). And half of the second sentences are another pair's: do these two belong
-together?
+for (Devlin et al. 2019, section 3.1). Half of the second sentences are another pair's: do these two belong together?
+Either language may come first, and some sentences are read alone, so that a user's may be.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from prosector.data.corpus import Pair
 from prosector.text.special import EOS, N_SPECIAL, PAD, SOS
 from prosector.text.tokenizer import Tokenizer
 
+NOBODY = -100  # asks whether a sentence that is alone belongs to another; what cross_entropy leaves out
+
 
 @dataclass(frozen=True)
 class Gaps:
@@ -34,7 +36,7 @@ class Gaps:
     ids: Int[Tensor, "B L"]
     segments: Int[Tensor, "B L"]
     wanted: Int[Tensor, "B L"]  # the token where one is asked for, `<pad>` elsewhere
-    belong: Int[Tensor, " B"]  # 1 where the two sentences are a pair
+    belong: Int[Tensor, " B"]  # 1 where the two sentences are a pair, 0 where not, NOBODY where there is one
 
     @property
     def size(self) -> int:
@@ -112,12 +114,16 @@ class GapBatches:
         return Gaps(pad(ids), pad(segments), pad(wanted), torch.tensor(belong))
 
     def row(self, number: int, epoch: int) -> tuple[list[int], list[int], list[int], int]:
-        """One pair, or its first sentence with another's second that leaves it short enough."""
+        """One pair, or one of its sentences with another's that leaves it short enough, or alone."""
         rng = np.random.default_rng([self.seed, epoch, number])
-        first, second = self.pairs[number]
+        side = int(rng.random() < 0.5)  # which comes first
+        first, second = self.pairs[number][side], self.pairs[number][1 - side]
+        if rng.random() < self.config.alone:
+            reads, wanted = hide([SOS, *first, EOS], self.config, self.vocab, self.mask_id, rng)
+            return reads, [0] * len(reads), wanted, NOBODY
         belong = 1
         if rng.random() < 0.5:
-            other = self.pairs[int(rng.integers(len(self.pairs)))][1]
+            other = self.pairs[int(rng.integers(len(self.pairs)))][1 - side]
             if other != second and len(first) + len(other) + 3 <= self.config.max_tokens:
                 second, belong = other, 0
         reads, wanted = hide([SOS, *first, EOS, *second, EOS], self.config, self.vocab, self.mask_id, rng)

@@ -13,7 +13,7 @@ from torch import Tensor
 from prosector.config.folder import Folder, ReaderFolder
 from prosector.config.reading import ReadingConfig
 from prosector.data.corpus import Pair, read_split
-from prosector.data.masking import GapBatches, Gaps
+from prosector.data.masking import NOBODY, GapBatches, Gaps
 from prosector.decoding.folder import read_reader
 from prosector.models.bert import Bert
 from prosector.models.weights import load_weights, weights_of
@@ -54,7 +54,8 @@ class ReadingTask(Task):
         gaps = F.cross_entropy(
             model.fill(hidden[asked]).float(), batch.wanted[asked], label_smoothing=smoothing, reduction="sum"
         )
-        pairs = F.cross_entropy(model.classify(hidden).float(), batch.belong)
+        n_pairs = max(int((batch.belong != NOBODY).sum()), 1)
+        pairs = F.cross_entropy(model.classify(hidden).float(), batch.belong, reduction="sum") / n_pairs
         return gaps / size + pairs * batch.size / size
 
     @torch.inference_mode()
@@ -72,10 +73,11 @@ class ReadingTask(Task):
             nats += F.cross_entropy(filled, wanted, reduction="sum").item()
             right += int((filled.argmax(dim=1) == wanted).sum())
             belong += int((label.argmax(dim=1) == batch.belong).sum())
-            asked, pairs = asked + len(wanted), pairs + len(which)
+            asked, pairs = asked + len(wanted), pairs + int((batch.belong != NOBODY).sum())
             if len(samples) < 3:
                 samples.append(self.sample(batch.ids[0], wanted[0], filled[0].argmax()))
-        scores = {"gaps": 100 * right / asked, "pairs": 100 * belong / pairs, "perplexity": math.exp(nats / asked)}
+        shares = {"gaps": 100 * right / asked, "pairs": 100 * belong / max(pairs, 1)}
+        scores = shares | {"perplexity": math.exp(nats / asked)}
         notes = ("Per cent of the gaps, and of the pairs, that are told right",)
         return Validation(nats / asked, scores, samples, notes, -nats / asked)
 
