@@ -1,10 +1,12 @@
 """`prosector models`: what there is, and what there is not."""
 
+from prosector.cli.main import VERBS
 from prosector.cli.models import figures_in
+from prosector.config.folder import FOLDERS
 from prosector.decoding import installed
 
 
-def test_the_nine_kinds_and_which_of_them_exist(prosector):
+def test_the_nine_kinds_and_the_commands_that_use_them(prosector):
     rows = dict(line.split(maxsplit=1) for line in prosector("models", "--kinds").out.splitlines())
     assert list(rows) == [
         "transformer",
@@ -17,8 +19,9 @@ def test_the_nine_kinds_and_which_of_them_exist(prosector):
         "unet",
         "attention-unet",
     ]
-    assert rows["transformer"].startswith("yes")
-    assert rows["bert"].startswith("not in this version")
+    assert set(rows) == set(FOLDERS)
+    for row in rows.values():
+        assert row.split()[0] in VERBS
 
 
 def test_installed_models_are_described(prosector, model, tmp_path, monkeypatch):

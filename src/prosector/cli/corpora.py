@@ -23,10 +23,11 @@ def recipe_with(
     from prosector.config.pictures import PictureRunConfig
     from prosector.config.reading import LabellingConfig, ReadingConfig
     from prosector.config.run import RunConfig, read_run
+    from prosector.config.segmenting import SegmentingRunConfig
 
     given = [*direction_of(start), *settings]
     run = read_run(recipe, given)
-    if isinstance(run, PictureRunConfig):
+    if isinstance(run, PictureRunConfig | SegmentingRunConfig):
         if len(data) > 1 or dev:
             raise ValueError("--data names one set of pictures; its own are kept for choosing: leave out --dev")
         return read_run(recipe, [*(f"data.source={as_toml(name)}" for name in data), *settings])

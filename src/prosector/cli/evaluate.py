@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from prosector.evaluation.evaluate import Evaluation
 
 HELP = """Translate sentence pairs and compare: BLEU and chrF with sacrebleu's signatures, loss, perplexity, speed.
-Of a model that writes: bits a byte and perplexity of a text. Of one that classes pictures: how many it has right.
+Of a model that writes: bits a byte and perplexity of a text. Of one that classes pictures: how many it has right;
+of one that classes places: Dice and IoU.
 
 DATA is a table, English and Chinese with a tab between (other columns: --columns zh,en), or two files side by
 side, SOURCE,TARGET. .gz and .xz are unpacked. For a model that writes it is a text, or a table's column, FILE:2; for
-one of pictures mnist-5k, digits, or a folder with a folder for each class.
+one of pictures mnist-5k, digits, or a folder with a folder for each class; for one of places nuclei, brain, or a
+folder with pictures/ and masks/.
 
 \b
 Examples:
@@ -54,7 +56,7 @@ def evaluate(
     parts: Parts = None,
 ) -> None:
     from prosector.config.decoding import decoding_from
-    from prosector.config.folder import PictureFolder, WriterFolder
+    from prosector.config.folder import PictureFolder, SegmentingFolder, WriterFolder
     from prosector.data.corpus import read_pairs
     from prosector.decoding import find_model, load
     from prosector.decoding.folder import read_config
@@ -64,6 +66,9 @@ def evaluate(
     config = read_config(find_model(model))
     if isinstance(config, WriterFolder):
         say_text(model, data, limit, json_file)
+        return
+    if isinstance(config, SegmentingFolder):
+        say_places(model, data, json_file)
         return
     if isinstance(config, PictureFolder):
         say_pictures(model, data, json_file)
@@ -159,6 +164,29 @@ def say_pictures(model: str, data: str, json_file: Path | None) -> None:
         ("loss", f"{found.loss:.3f} nats a picture"),
     ]
     print("\n".join(f"{name:<7}{value}" for name, value in rows))
+
+
+def say_places(model: str, data: str, json_file: Path | None) -> None:
+    """How well a model's masks agree with those of the pieces that it never saw."""
+    from prosector.data.masks import read_masks
+    from prosector.decoding import find_model
+    from prosector.decoding.segmenter import Segmenter
+    from prosector.evaluation.overlap import of_classes
+
+    segmenter, parts = Segmenter.load(find_model(model)), read_masks(data)
+    if parts.names != segmenter.config.classes:
+        raise ValueError(f"{model} knows the classes {', '.join(segmenter.config.classes)}, not those of {data}")
+    found = [segmenter.classes(segmenter.chances(piece.picture[None]))[0] for piece in parts.test]
+    overlaps = of_classes(found, [piece.classes for piece in parts.test], len(parts.names))
+    named = dict(zip(parts.names[1:], overlaps, strict=True))
+    scores = {name: overlap._asdict() for name, overlap in named.items()}
+    if written_as_json({"model": model, "data": data, "n_pieces": len(parts.test), "scores": scores}, json_file):
+        return
+    rows = [("model", f"{model}, {segmenter.config.kind}")]
+    rows += [("data", f"{data}, {len(parts.test)} pieces that it never saw")]
+    rows += [(name, f"Dice {overlap.dice:.4f}   IoU {overlap.iou:.4f}") for name, overlap in named.items()]
+    width = max(len(name) for name, _ in rows) + 2
+    print("\n".join(f"{name:<{width}}{value}" for name, value in rows))
 
 
 def written_as_json(figures: dict[str, object], file: Path | None) -> bool:

@@ -19,21 +19,21 @@ Examples:
   prosector models --kinds
 """
 
-KINDS = {
-    "transformer": "the encoder-decoder Transformer: reads a text, writes another",
-    "gpt": "decoder only: goes on with a text",
-    "bert": "encoder only: fills gaps",
-    "vit": "a Transformer on the patches of a picture",
-    "conv-transformer": "a Transformer with convolutions",
-    "rnn": "two recurrent networks, joined by one vector",
-    "rnn-attention": "the same with additive attention",
-    "unet": "from a picture to a picture, with skip connections",
-    "attention-unet": "the same with a gate on every skip connection",
+KINDS = {  # what each is for, and the command that uses it
+    "transformer": ("translate", "the encoder-decoder Transformer: reads a text, writes another"),
+    "gpt": ("generate", "decoder only: goes on with a text"),
+    "bert": ("fill", "encoder only: fills gaps"),
+    "vit": ("predict", "a Transformer on the patches of a picture"),
+    "conv-transformer": ("predict", "a Transformer with convolutions"),
+    "rnn": ("translate", "two recurrent networks, joined by one vector"),
+    "rnn-attention": ("translate", "the same with additive attention"),
+    "unet": ("predict", "from a picture to the class of every place, with skip connections"),
+    "attention-unet": ("predict", "the same with a gate on every skip connection"),
 }
 
 LANGUAGES = {"zh": "Chinese", "en": "English"}
 
-Kinds = Annotated[bool, typer.Option("--kinds", help="List the kinds of model, and which of them this version has.")]
+Kinds = Annotated[bool, typer.Option("--kinds", help="List the kinds of model, and the command that uses each.")]
 
 
 def models(kinds: Kinds = False) -> None:
@@ -50,13 +50,8 @@ def models(kinds: Kinds = False) -> None:
 
 
 def table_of_kinds() -> str:
-    """Every kind of model, and whether this version has it."""
-    from prosector.config.folder import FOLDERS
-
-    rows = (
-        f"{kind:<17}{'yes' if kind in FOLDERS else 'not in this version':<21}{what}" for kind, what in KINDS.items()
-    )
-    return "\n".join(rows)
+    """Every kind of model, the command that uses it, and what it is."""
+    return "\n".join(f"{kind:<18}{verb:<11}{what}" for kind, (verb, what) in KINDS.items())
 
 
 def described(name: str, folder: Path) -> str:

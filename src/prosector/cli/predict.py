@@ -1,9 +1,11 @@
-"""`prosector predict`: what a picture is of."""
+"""`prosector predict`: what a picture is of, or what is where in it."""
 
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -12,17 +14,22 @@ from prosector.cli.options import Parts
 
 HELP = """Say what pictures are of: one line for each file, its likeliest classes and how probable they are.
 
+A model that classes every place (unet, attention-unet) says how much of each picture is of which class; --output
+writes the mask as a picture, class 0 black and the last one white.
+
 \b
 Examples:
   prosector predict --model runs/vit seven.png
   prosector predict --model runs/vit --top 3 --invert scans/*.png
   prosector predict --model runs/vit --json seven.png
+  prosector predict --model runs/unet cells.png --output mask.png
 """
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Pictures.")]
 Model = Annotated[str, typer.Option("--model", metavar="NAME|DIR", help="An installed model, or a folder.")]
 Top = Annotated[int, typer.Option(metavar="N", min=1, help="The N likeliest classes.")]
 Invert = Annotated[bool, typer.Option("--invert", help="Exchange dark and light first.")]
+Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write the picture's mask here.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -31,14 +38,23 @@ def predict(
     model: Model,
     top: Top = 1,
     invert: Invert = False,
+    output: Output = None,
     as_json: Json = False,
     parts: Parts = None,
 ) -> None:
+    from prosector.config.folder import SegmentingFolder
     from prosector.decoding.classifier import Classifier
+    from prosector.decoding.folder import read_config
     from prosector.decoding.installed import find_model
 
     options.load(parts)
-    found = Classifier.load(find_model(model)).predict(files, top, invert)
+    folder = find_model(model)
+    if isinstance(read_config(folder), SegmentingFolder):
+        show_places(folder, files, output, as_json)
+        return
+    if output:
+        raise ValueError("--output is for models that class every place; this one classes whole pictures")
+    found = Classifier.load(folder).predict(files, top, invert)
     if as_json:
         rows = [
             {"file": file, "classes": [guess._asdict() for guess in best]}
@@ -48,3 +64,36 @@ def predict(
         return
     for file, best in zip(files, found, strict=True):
         print("\t".join([file, *(f"{guess.name} {guess.probability:.3f}" for guess in best)]))
+
+
+def show_places(folder: Path, files: Sequence[str], output: Path | None, as_json: bool) -> None:
+    """How much of each picture is of which class, and the mask as a picture."""
+    from prosector.decoding.segmenter import Segmenter
+
+    if output and len(files) > 1:
+        raise ValueError(f"--output takes the mask of one picture, and there are {len(files)}")
+    segmenter = Segmenter.load(folder)
+    rows = []
+    for file in files:
+        classes = segmenter.predict(file)
+        shares = (classes.flatten().bincount(minlength=len(segmenter.config.classes)) / classes.numel()).tolist()
+        rows.append({"file": file, "shares": dict(zip(segmenter.config.classes, shares, strict=True))})
+        if output:
+            write_mask(output, classes.numpy(), len(segmenter.config.classes))
+    if as_json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    for row in rows:
+        print("\t".join([str(row["file"]), *(f"{name} {share:.3f}" for name, share in row["shares"].items())]))  # type: ignore[attr-defined]
+
+
+def write_mask(path: Path, classes: Any, n_classes: int) -> None:
+    """A mask as a grey picture, written whole or not at all."""
+    from PIL import Image
+
+    from prosector.models.weights import replace_file
+
+    if path.suffix.lower() != ".png":
+        raise ValueError(f"--output {path}: a mask is written as .png, which loses nothing")
+    image = Image.fromarray((classes * (255 // (n_classes - 1))).astype("uint8"))
+    replace_file(path, lambda temporary: image.save(temporary, format="PNG"))

@@ -213,6 +213,7 @@ def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
     config = read_config(out)
     verbs = {"gpt": "generate {}", "bert": "fill {} '我[MASK]深度学习'"}
     verbs |= dict.fromkeys(("vit", "conv-transformer"), "predict {} FILE")
+    verbs |= dict.fromkeys(("unet", "attention-unet"), "predict {} FILE --output MASK.png")
     use = verbs.get(config.kind, "")
     if isinstance(config, TranslatorFolder):
         use = {"zh": "translate {} 我喜欢深度学习。", "en": "translate {} 'How are you?'"}[config.source]

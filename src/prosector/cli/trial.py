@@ -29,7 +29,7 @@ def begun(config: RunConfig, model: Path | None) -> tuple[Work, Start]:
 def write_untrained(work: Work, start: Start, folder: Path) -> None:
     """A model's folder with weights that nothing has trained yet."""
     readme = "# Untrained\n\nRandom weights.\n"
-    write_model(folder, work.described(start.config), start.model, start.tokenizers, readme)
+    write_model(folder, work.described(start.config, start.model), start.model, start.tokenizers, readme)
 
 
 def fitted(work: Work, start: Start, seconds: float) -> RunConfig:

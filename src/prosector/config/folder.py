@@ -12,6 +12,7 @@ from prosector.config.data import Language
 from prosector.config.gpt import GptConfig
 from prosector.config.model import TranslatorConfig
 from prosector.config.pictures import PictureModelConfig
+from prosector.config.segmenting import SegmentingModelConfig
 
 FORMAT = 1
 
@@ -70,12 +71,26 @@ class ReaderFolder(Folder):
     model: BertConfig = Field(description="the model's config")
 
 
+class SegmentingFolder(Folder):
+    """That of a model that classes every place of a picture."""
+
+    kind: Literal["unet", "attention-unet"] = Field(description="the architecture")
+    classes: tuple[str, ...] = Field(min_length=2, description="the names of the classes, the background first")
+    source: str = Field("", description="the data set it was trained on")
+    mean: float = Field(description="of the training pictures' values, 0 to 1")
+    deviation: float = Field(gt=0, description="of the same")
+    threshold: float = Field(0.5, gt=0, lt=1, description="of two classes: from which probability on the second counts")
+    model: SegmentingModelConfig = Field(description="the model's config")
+
+
 FOLDERS: dict[str, type[Folder]] = {
     "transformer": TranslatorFolder,
     "rnn": TranslatorFolder,
     "rnn-attention": TranslatorFolder,
     "gpt": WriterFolder,
     "bert": ReaderFolder,
+    "unet": SegmentingFolder,
+    "attention-unet": SegmentingFolder,
     "vit": PictureFolder,
     "conv-transformer": PictureFolder,
 }

@@ -14,6 +14,7 @@ from prosector.config.data import DataConfig
 from prosector.config.model import TranslatorConfig, require_room
 from prosector.config.pictures import PictureRunConfig
 from prosector.config.reading import LabellingConfig, ReadingConfig
+from prosector.config.segmenting import SegmentingRunConfig
 from prosector.config.text import TokenizerConfig
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
@@ -39,10 +40,12 @@ class RunConfig(Config):
         return self
 
 
-AnyRun = RunConfig | WritingConfig | ReadingConfig | LabellingConfig | PictureRunConfig
+AnyRun = RunConfig | WritingConfig | ReadingConfig | LabellingConfig | PictureRunConfig | SegmentingRunConfig
 RUNS: dict[str, type[AnyRun]] = {  # by the model's kind; every other is a translator's
     "gpt": WritingConfig,
     "bert": ReadingConfig,
+    "unet": SegmentingRunConfig,
+    "attention-unet": SegmentingRunConfig,
     "vit": PictureRunConfig,
     "conv-transformer": PictureRunConfig,
 }

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from prosector.config.folder import PictureFolder, ReaderFolder, TranslatorFolder, WriterFolder
+from prosector.config.folder import PictureFolder, ReaderFolder, SegmentingFolder, TranslatorFolder, WriterFolder
 from prosector.decoding.classifier import Classifier
 from prosector.decoding.folder import read_config
 from prosector.decoding.installed import find_model
 from prosector.decoding.reader import Reader
+from prosector.decoding.segmenter import Segmenter
 from prosector.decoding.translator import Translator
 from prosector.decoding.writer import TextWriter
 
 
 def load_any(name_or_folder: str | Path) -> Any:
-    """An installed model by its name, or that in a folder, as a `Translator`, `TextWriter`, `Reader` or `Classifier`.
+    """An installed model by its name, or that in a folder, as a `Translator`, `TextWriter`, `Reader`, …
 
     Raises:
         FileNotFoundError: there is no such model, or one of its files is missing.
@@ -27,5 +28,6 @@ def load_any(name_or_folder: str | Path) -> Any:
         WriterFolder: TextWriter,
         ReaderFolder: Reader,
         PictureFolder: Classifier,
+        SegmentingFolder: Segmenter,
     }
     return abilities[type(read_config(folder))].load(folder)

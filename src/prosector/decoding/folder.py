@@ -19,7 +19,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from prosector.config.folder import FOLDERS, FORMAT, Folder, PictureFolder, ReaderFolder, TranslatorFolder, WriterFolder
+from prosector.config.folder import (
+    FOLDERS,
+    FORMAT,
+    Folder,
+    PictureFolder,
+    ReaderFolder,
+    SegmentingFolder,
+    TranslatorFolder,
+    WriterFolder,
+)
 from prosector.config.run import explain
 from prosector.models.bert import Bert
 from prosector.models.gpt import Gpt
@@ -113,6 +122,20 @@ def read_picture_model(folder: Path) -> tuple[PictureFolder, nn.Module]:
     config = read_config(folder)
     if not isinstance(config, PictureFolder):
         raise ValueError(f"{folder} does not class pictures; it is of the kind {config.kind}")
+    model = built(config.model)
+    read_weights(folder, model)
+    return config, model
+
+
+def read_segmenter(folder: Path) -> tuple[SegmentingFolder, nn.Module]:
+    """A model that classes every place of a picture: its config, and the model in float32 and in evaluation.
+
+    Raises:
+        FileNotFoundError, ValueError: as for `read_model`.
+    """
+    config = read_config(folder)
+    if not isinstance(config, SegmentingFolder):
+        raise ValueError(f"{folder} does not class places; it is of the kind {config.kind}")
     model = built(config.model)
     read_weights(folder, model)
     return config, model

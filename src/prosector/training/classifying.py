@@ -107,7 +107,7 @@ class Classifying(Work):
     def task(self, start: Start, device: torch.device) -> ClassifyingTask:
         return ClassifyingTask(start.config, self.parts, self.mean, self.deviation)
 
-    def described(self, config: PictureRunConfig) -> Folder:
+    def described(self, config: PictureRunConfig, model: nn.Module) -> Folder:
         train = self.parts.train
         return PictureFolder(
             kind=config.model.kind,

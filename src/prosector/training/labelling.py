@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from prosector.config.folder import Folder, ReaderFolder
 from prosector.config.reading import LabelledDataConfig, LabellingConfig
@@ -169,7 +169,7 @@ class Labelling(Work):
     def task(self, start: Start, device: torch.device) -> LabellingTask:
         return LabellingTask(start.config, self.parts, *start.tokenizers)
 
-    def described(self, config: LabellingConfig) -> Folder:
+    def described(self, config: LabellingConfig, model: nn.Module) -> Folder:
         return ReaderFolder(max_tokens=config.data.max_tokens, labels=tuple(config.data.labels), model=config.model)
 
     def about(self, config: LabellingConfig) -> About:

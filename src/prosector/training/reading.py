@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from prosector.config.folder import Folder, ReaderFolder
 from prosector.config.reading import ReadingConfig
@@ -130,7 +130,7 @@ class Reading(Work):
     def task(self, start: Start, device: torch.device) -> ReadingTask:
         return ReadingTask(start.config, self.corpora, self.dev, *start.tokenizers)
 
-    def described(self, config: ReadingConfig) -> Folder:
+    def described(self, config: ReadingConfig, model: nn.Module) -> Folder:
         return ReaderFolder(max_tokens=config.data.max_tokens, model=config.model)
 
     def about(self, config: ReadingConfig) -> About:

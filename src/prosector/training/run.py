@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from prosector.config.pictures import PictureRunConfig
 from prosector.config.reading import LabellingConfig, ReadingConfig
 from prosector.config.run import AnyRun, RunConfig
+from prosector.config.segmenting import SegmentingRunConfig
 from prosector.config.writing import WritingConfig
 from prosector.decoding.folder import write_model
 from prosector.models.weights import load_weights, replace_text, save_weights
@@ -30,6 +31,7 @@ from prosector.training.precision import resolve
 from prosector.training.reading import Reading
 from prosector.training.readme import Story, model_readme
 from prosector.training.report import Reporter
+from prosector.training.segmenting import Segmenting
 from prosector.training.task import Validation
 from prosector.training.translation import Translation
 from prosector.training.work import Start, Work
@@ -52,6 +54,7 @@ def work_of(config: AnyRun) -> Work:
         ReadingConfig: Reading,
         LabellingConfig: Labelling,
         PictureRunConfig: Classifying,
+        SegmentingRunConfig: Segmenting,
     }
     return works[type(config)](config)
 
@@ -169,5 +172,5 @@ def finish(loop: Loop, work: Work, start: Start, folder: Path) -> Outcome:
 
     story = Story(loop.step, loop.size, loop.task.unit, loop.seconds, start.began_as, start.command)
     readme = model_readme(start.config, work.about(start.config), chosen, results, story)
-    write_model(folder, work.described(start.config), loop.model, start.tokenizers, readme, dtype)
+    write_model(folder, work.described(start.config, loop.model), loop.model, start.tokenizers, readme, dtype)
     return Outcome(chosen, results[chosen], loop.step)

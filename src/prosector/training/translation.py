@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from prosector.config.folder import TranslatorFolder
 from prosector.config.model import n_positions, require_room
@@ -120,7 +120,7 @@ class Translation(Work):
         batches = Batches(self.corpora, weights, source, target, config.data, config.training.seed, longest)
         return TranslationTask(batches, validator, config.training.label_smoothing)
 
-    def described(self, config: RunConfig) -> TranslatorFolder:
+    def described(self, config: RunConfig, model: nn.Module) -> TranslatorFolder:
         shared = config.data.model_dump(include={"source", "target", "source_eos", "max_tokens"})
         return TranslatorFolder(**shared, kind=config.model.kind, model=config.model)
 

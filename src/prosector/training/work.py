@@ -67,8 +67,8 @@ class Work(ABC):
         """What the loop learns."""
 
     @abstractmethod
-    def described(self, config: Any) -> Folder:
-        """What the model's `config.json` says."""
+    def described(self, config: Any, model: nn.Module) -> Folder:
+        """What the model's `config.json` says; something of it may have to be found with the model."""
 
     @abstractmethod
     def about(self, config: Any) -> About:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from prosector.config.folder import Folder, WriterFolder
 from prosector.config.writing import WritingConfig
@@ -114,7 +114,7 @@ class Writing(Work):
         lines = [line for text in self.train for line in text]
         return WritingTask(start.config, lines, self.dev, *start.tokenizers)
 
-    def described(self, config: WritingConfig) -> Folder:
+    def described(self, config: WritingConfig, model: nn.Module) -> Folder:
         return WriterFolder(context=config.data.context, model=config.model)
 
     def about(self, config: WritingConfig) -> About:
