@@ -11,18 +11,12 @@ from typing import Annotated
 
 from pydantic import Discriminator, Tag
 
-from prosector.config.base import Config
+from prosector.config.base import Config, kind_or
 from prosector.config.layer import LayerConfig
 from prosector.config.recurrent import RnnAttentionConfig, RnnConfig
 from prosector.config.transformer import TransformerConfig
 
 TRANSLATORS = ("transformer", "rnn", "rnn-attention")
-
-
-def kind_of(value: object) -> str:
-    """The kind that a config, or what shall become one, is of."""
-    kind = value.get("kind", "transformer") if isinstance(value, dict) else getattr(value, "kind", "transformer")
-    return str(kind)
 
 
 UNLIMITED = 2**62
@@ -61,7 +55,7 @@ TranslatorConfig = Annotated[
     | Annotated[RnnConfig, Tag("rnn")]
     | Annotated[RnnAttentionConfig, Tag("rnn-attention")],
     Discriminator(
-        kind_of,
+        kind_or("transformer"),
         custom_error_type="translator_kind",
         custom_error_message=f"unknown kind of translator; allowed are {', '.join(TRANSLATORS)}",
     ),

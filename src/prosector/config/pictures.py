@@ -6,21 +6,15 @@ from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag
 
-from prosector.config.base import Config
+from prosector.config.base import Config, kind_or
 from prosector.config.conv_transformer import ConvTransformerConfig
 from prosector.config.training import TrainingConfig
 from prosector.config.vit import ViTConfig
 
-
-def kind_of(value: object) -> str:
-    """The kind that a config, or what shall become one, is of."""
-    return str(value.get("kind", "vit") if isinstance(value, dict) else getattr(value, "kind", "vit"))
-
-
 PictureModelConfig = Annotated[
     Annotated[ViTConfig, Tag("vit")] | Annotated[ConvTransformerConfig, Tag("conv-transformer")],
     Discriminator(
-        kind_of,
+        kind_or("vit"),
         custom_error_type="picture_kind",
         custom_error_message="unknown kind of picture model; allowed are vit, conv-transformer",
     ),

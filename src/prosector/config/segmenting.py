@@ -6,20 +6,14 @@ from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag
 
-from prosector.config.base import Config
+from prosector.config.base import Config, kind_or
 from prosector.config.training import TrainingConfig
 from prosector.config.unet import AttentionUNetConfig, UNetConfig
-
-
-def kind_of(value: object) -> str:
-    """The kind that a config, or what shall become one, is of."""
-    return str(value.get("kind", "unet") if isinstance(value, dict) else getattr(value, "kind", "unet"))
-
 
 SegmentingModelConfig = Annotated[
     Annotated[UNetConfig, Tag("unet")] | Annotated[AttentionUNetConfig, Tag("attention-unet")],
     Discriminator(
-        kind_of,
+        kind_or("unet"),
         custom_error_type="segmenting_kind",
         custom_error_message="unknown kind of segmenting model; allowed are unet, attention-unet",
     ),
