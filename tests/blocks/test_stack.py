@@ -53,7 +53,7 @@ def test_for_every_layer_the_taps_are_met_in_order():
     addresses = {module: name for name, module in encoder.named_modules()}
     met = [f"{addresses[module]}.{name}".strip(".") for module, name, _ in watch.seen]
     attention = [f"attention.{name}" for name in ("query", "key", "value", "scores", "weights", "recomputed", "heads")]
-    layer = ["norm1", *attention, "attention", "norm2", "feed_forward.hidden", "feed_forward"]
+    layer = ["norm1", *attention, "attention", "attended", "norm2", "feed_forward.hidden", "feed_forward"]
     first, second = ([*(f"{number}.{name}" for name in layer), str(number)] for number in range(2))
     assert met == ["input", *first, *second, "final_norm", ""]
 

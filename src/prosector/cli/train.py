@@ -69,7 +69,7 @@ def train(
     from prosector.cli.display import reporter
 
     if list_presets:
-        print("\n".join(f"{path.stem:<16}{described(path)}" for path in presets()))
+        print("\n".join(f"{path.stem:<18}{described(path)}" for path in presets()))
         return
     if keys:
         print_keys(recipe, settings or (), parts)
