@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
             folder = options.work / name
             if not isinstance(config, RunConfig):
                 raise ValueError(f"{variant} is no translator")
-            trained = fitted(*begun(config, None), options.seconds)
+            trained: RunConfig = fitted(*begun(config, None), options.seconds)
             outcome = train(trained, folder, LineReporter())
             began = time.perf_counter()
             translations = load(folder).translate([pair.source for pair in pairs], DecodingConfig(beam=1))

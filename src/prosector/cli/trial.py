@@ -6,19 +6,22 @@ import io
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeVar, cast
 
 import torch
 
-from prosector.config.run import RunConfig
+from prosector.config.run import AnyRun
 from prosector.decoding.folder import write_model
 from prosector.training.report import LineReporter
 from prosector.training.run import prepare, work_of
 from prosector.training.work import Start, Work
 
+Run = TypeVar("Run", bound=AnyRun)
+
 FOR_STEPS = 0.9  # the share of the time that goes to steps; validations take the rest
 
 
-def begun(config: RunConfig, model: Path | None) -> tuple[Work, Start]:
+def begun(config: AnyRun, model: Path | None) -> tuple[Work, Start]:
     """What a run of this config will begin with: a model, or new tokenizers and the random weights of its seed."""
     torch.manual_seed(config.training.seed)
     work = work_of(config)
@@ -32,7 +35,7 @@ def write_untrained(work: Work, start: Start, folder: Path) -> None:
     write_model(folder, work.described(start.config, start.model), start.model, start.tokenizers, readme)
 
 
-def fitted(work: Work, start: Start, seconds: float) -> RunConfig:
+def fitted(work: Work, start: Start, seconds: float) -> Any:
     """The run's config with as many steps as fit into the time, on this machine as it is now.
 
     The weights of `start` are spent on the timing.
@@ -48,9 +51,9 @@ def fitted(work: Work, start: Start, seconds: float) -> RunConfig:
     return with_steps(start.config, max(20, round(FOR_STEPS * seconds / a_step)))
 
 
-def with_steps(config: RunConfig, steps: int) -> RunConfig:
+def with_steps(config: Run, steps: int) -> Run:
     """The config for another number of steps, its warm-up and intervals in proportion."""
     save_every = max(1, steps // 20)
     changes = {"steps": steps, "warmup": steps // 10, "save_every": save_every, "validate_every": 5 * save_every}
     training = type(config.training).model_validate(config.training.model_dump() | changes)
-    return config.model_copy(update={"training": training})
+    return cast("Run", config.model_copy(update={"training": training}))
