@@ -70,4 +70,4 @@ def test_labels_are_named_with_their_files(prosector, bert, tmp_path):
 
 def test_mistakes_are_named(prosector, bert, model):
     assert "there is no [MASK] in '猫'" in prosector("fill", "--model", bert / "model", "猫").err
-    assert "does not fill gaps; it is of the kind transformer" in prosector("fill", "--model", model, "[MASK]").err
+    assert "cannot fill gaps: it is of the kind transformer" in prosector("fill", "--model", model, "[MASK]").err

@@ -86,8 +86,8 @@ def test_mistakes_are_named(prosector, gpt, options, what):
 
 
 def test_a_translator_does_not_generate_and_a_writer_does_not_translate(prosector, gpt, model):
-    assert "does not write texts; it is of the kind transformer" in prosector("generate", "--model", model, "a").err
-    assert "is no translator but of the kind gpt" in prosector("translate", "--model", gpt, "a").err
+    assert "cannot write texts: it is of the kind transformer" in prosector("generate", "--model", model, "a").err
+    assert "cannot translate: it is of the kind gpt" in prosector("translate", "--model", gpt, "a").err
 
 
 def test_a_column_that_is_not_there_is_named(prosector, gpt, tmp_path):

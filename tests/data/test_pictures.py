@@ -89,6 +89,14 @@ def test_mistakes_are_named(tmp_path):
         read_pictures(str(tmp_path))
 
 
+@pytest.mark.parametrize(("highest", "expected"), [(200, 200 / 255), (65535, 1.0), (30000, 30000 / 65535)])
+def test_sixteen_bits_a_value_are_not_cut_off(tmp_path, highest, expected):
+    """8-bit values in 16 bits, as microscopes write them, are 8-bit values."""
+    Image.fromarray(np.array([[0, highest]], np.uint16)).save(tmp_path / "deep.tif")
+    assert read_picture(tmp_path / "deep.tif")[0, 0].tolist() == pytest.approx([0, expected])
+    assert read_picture(tmp_path / "deep.tif", 3).shape == (3, 1, 2)
+
+
 def test_colours_are_as_asked_for(tmp_path):
     Image.new("RGB", (2, 2), (255, 0, 0)).save(tmp_path / "red.png")
     assert read_picture(tmp_path / "red.png").shape == (3, 2, 2)

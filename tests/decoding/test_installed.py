@@ -67,6 +67,12 @@ def test_a_model_is_replaced_whole_or_not_at_all(pretrained, monkeypatch, fails_
         write_model(folder, config, config.model.build(), [source, target], "# Another\n")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
+    moves.clear()  # and where nothing was before, nothing is left; four files are moved
+    if fails_at <= 4:
+        with pytest.raises(OSError, match="full"):
+            write_model(folder.parent / "fresh", config, model, [source, target], "# Another\n")
+        assert not list((folder.parent / "fresh").iterdir())
+
 
 @pytest.mark.parametrize("name", ["zh-ne", "", "no/such/folder"])
 def test_an_unknown_name_is_told_what_there_is(pretrained, name):

@@ -46,7 +46,10 @@ def test_it_finds_real_nuclei(kind, tmp_path, capsys):
     mask = np.asarray(Image.open(tmp_path / "mask.png"))
     assert (mask == classes.numpy() * 255).all()
     assert f"nucleus {classes.float().mean():.3f}" in capsys.readouterr().out
-    assert main([*call, "--output", str(tmp_path / "mask.jpg")]) == 2
+    mistakes = {"mask.jpg": "as .png", "no/mask.png": "there is no folder", "cells.png": "the picture itself"}
+    for place, what in mistakes.items():
+        assert main([*call, "--output", str(tmp_path / place)]) == 2
+        assert what in capsys.readouterr().err
     assert main(["evaluate", "--model", str(tmp_path / "out"), "--data", "nuclei"]) == 0
     assert "4 pieces that it never saw" in capsys.readouterr().out
 

@@ -68,7 +68,7 @@ def test_it_can_be_trained_further(config, tmp_path):
 
 def test_a_writer_is_no_translator(config, tmp_path):
     train(config(steps=2, warmup=1), tmp_path / "out", Recorder())
-    with pytest.raises(ValueError, match="is no translator but of the kind gpt"):
+    with pytest.raises(ValueError, match="cannot translate: it is of the kind gpt"):
         read_model(tmp_path / "out")
     found, model, tokenizer = read_writer(tmp_path / "out")
     assert (found.context, model.config.vocab) == (16, tokenizer.vocab_size)

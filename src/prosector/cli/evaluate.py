@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,7 +125,7 @@ def say_text(model: str, data: str, limit: int | None, json_file: Path | None) -
         ("bits", f"{found.bits_per_byte:.3f} a byte"),
         ("loss", f"{found.loss:.3f} nats a token, perplexity {found.perplexity:.2f}"),
     ]
-    print("\n".join(f"{name:<7}{value}" for name, value in rows))
+    print(aligned(rows))
 
 
 def say_pictures(model: str, data: str, json_file: Path | None) -> None:
@@ -154,16 +155,11 @@ def say_pictures(model: str, data: str, json_file: Path | None) -> None:
         return
     rows = [
         ("model", f"{model}, {classifier.config.kind}"),
-        (
-            "data",
-            f"{data}, {len(pictures):,} pictures that it never saw"
-            if unseen
-            else f"{data}, {len(pictures):,} pictures",
-        ),
+        ("data", f"{data}, {len(pictures):,} pictures{' that it never saw' * unseen}"),
         ("right", f"{100 * found.accuracy:.2f} %"),
         ("loss", f"{found.loss:.3f} nats a picture"),
     ]
-    print("\n".join(f"{name:<7}{value}" for name, value in rows))
+    print(aligned(rows))
 
 
 def say_places(model: str, data: str, json_file: Path | None) -> None:
@@ -185,8 +181,7 @@ def say_places(model: str, data: str, json_file: Path | None) -> None:
     rows = [("model", f"{model}, {segmenter.config.kind}")]
     rows += [("data", f"{data}, {len(parts.test)} pieces that it never saw")]
     rows += [(name, f"Dice {overlap.dice:.4f}   IoU {overlap.iou:.4f}") for name, overlap in named.items()]
-    width = max(len(name) for name, _ in rows) + 2
-    print("\n".join(f"{name:<{width}}{value}" for name, value in rows))
+    print(aligned(rows))
 
 
 def written_as_json(figures: dict[str, object], file: Path | None) -> bool:
@@ -213,4 +208,10 @@ def table(figures: dict[str, object], result: Evaluation) -> str:
         ("loss", f"{result.loss:.3f} nats a token, perplexity {result.perplexity:.2f}{left_out}"),
         ("speed", f"{result.tokens_per_second:,.0f} tokens/s, {result.seconds:.1f} s"),
     ]
-    return "\n".join(f"{name:<7}{value}" for name, value in rows)
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[tuple[str, str]]) -> str:
+    """Names, and beside them what they are."""
+    width = max(7, *(len(name) + 2 for name, _ in rows))
+    return "\n".join(f"{name:<{width}}{value}" for name, value in rows)

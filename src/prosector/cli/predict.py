@@ -70,8 +70,8 @@ def show_places(folder: Path, files: Sequence[str], output: Path | None, as_json
     """How much of each picture is of which class, and the mask as a picture."""
     from prosector.decoding.segmenter import Segmenter
 
-    if output and len(files) > 1:
-        raise ValueError(f"--output takes the mask of one picture, and there are {len(files)}")
+    if output:
+        check_output(output, files)
     segmenter = Segmenter.load(folder)
     rows = []
     for file in files:
@@ -87,13 +87,23 @@ def show_places(folder: Path, files: Sequence[str], output: Path | None, as_json
         print("\t".join([str(row["file"]), *(f"{name} {share:.3f}" for name, share in row["shares"].items())]))  # type: ignore[attr-defined]
 
 
+def check_output(output: Path, files: Sequence[str]) -> None:
+    """Raises ValueError if a mask cannot be written there, or would replace the picture it is of."""
+    if len(files) > 1:
+        raise ValueError(f"--output takes the mask of one picture, and there are {len(files)}")
+    if output.suffix.lower() != ".png":
+        raise ValueError(f"--output {output}: a mask is written as .png, which loses nothing")
+    if not output.resolve().parent.is_dir():
+        raise ValueError(f"--output {output}: there is no folder {output.parent}")
+    if output.resolve() == Path(files[0]).resolve():
+        raise ValueError(f"--output {output}: that is the picture itself, which would be lost; choose another name")
+
+
 def write_mask(path: Path, classes: Any, n_classes: int) -> None:
-    """A mask as a grey picture, written whole or not at all."""
+    """A mask as a grey picture, class 0 black and the last one white; written whole or not at all."""
     from PIL import Image
 
     from prosector.models.weights import replace_file
 
-    if path.suffix.lower() != ".png":
-        raise ValueError(f"--output {path}: a mask is written as .png, which loses nothing")
-    image = Image.fromarray((classes * (255 // (n_classes - 1))).astype("uint8"))
+    image = Image.fromarray((classes * 255 / (n_classes - 1)).round().astype("uint8"))
     replace_file(path, lambda temporary: image.save(temporary, format="PNG"))

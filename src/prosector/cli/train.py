@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prosector.config.run import AnyRun
     from prosector.training.run import Outcome
 
-HELP = """Train a translator, or fine-tune one with --from.
+HELP = """Train a model, or train one further with --from.
 
 RECIPE is a preset's name (--list shows them) or a TOML file. A preset says all: the model, its tokenizers,
 its data, how it is trained; --set changes a key of it, and --keys shows every key that there is, with its meaning.
@@ -28,7 +28,8 @@ its data, how it is trained; --set changes a key of it, and --keys shows every k
 DATA is a table, English and Chinese with a tab between and whatever else after them, such as cmn.txt of
 manythings.org as it is (other columns: --columns zh,en); or two files side by side, SOURCE,TARGET, told apart
 by .zh and .en where they end so. .gz and .xz are unpacked. Without --dev, up to 1,000 of the pairs are kept out
-of training, to choose on.
+of training, to choose on. That is for models of sentence pairs; for gpt DATA is a text, or a table's column as
+FILE:2; for label LABEL=FILE, once a label; for pictures a set's name (mnist-5k, nuclei, …) or a folder.
 
 Ctrl-C saves. --resume goes on and ends with the same model as a run that was never stopped.
 

@@ -88,7 +88,7 @@ def nuclei() -> MaskSplit:
 
     picture = np.asarray(Image.open(fetched(MEMBERS["picture"]))).astype(np.float32)
     mask = np.asarray(Image.open(fetched(MEMBERS["mask"]))).astype(np.int64) > 0
-    values, classes = torch.from_numpy(picture / picture.max())[None], torch.from_numpy(mask.astype(np.int64))
+    values, classes = torch.from_numpy(picture / 255)[None], torch.from_numpy(mask.astype(np.int64))
     parts: tuple[list[Piece], list[Piece], list[Piece]] = ([], [], [])
     for number in range(16):
         top, left = number // 4 * BLOCK, number % 4 * BLOCK

@@ -138,8 +138,12 @@ def read_picture(path: Path, channels: int | None = None) -> Float[Tensor, "C H 
 
     try:
         with Image.open(path) as image:
+            if image.mode.startswith(("I", "F")):  # more than 8 bits a value, which `convert` would cut off
+                deep = np.asarray(image, dtype=np.float32)
+                grey = torch.from_numpy(deep / (255 if deep.max() <= 255 else 65535)).clamp(0, 1)
+                return grey.expand(channels or 1, -1, -1)
             if channels is None:
-                channels = 1 if image.mode in ("1", "L", "LA", "I", "I;16", "F") else 3
+                channels = 1 if image.mode in ("1", "L", "LA") else 3
             pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"), dtype=np.float32) / 255
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
         if isinstance(error, FileNotFoundError):

@@ -58,6 +58,7 @@ def digest_of(content: bytes) -> str:
 
 def from_wheel(member: Member, place: Path) -> bytes:
     """Fetch the wheel, and take the file out of it."""
+    print(f"fetching {member.package} from PyPI, for one file of it", file=sys.stderr, flush=True)
     with TemporaryDirectory() as folder:
         options = ["--no-deps", "--only-binary=:all:", "--disable-pip-version-check", "--quiet", "--dest", folder]
         command = [sys.executable, "-m", "pip", "download", *options, member.package]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from prosector.config.folder import PictureFolder
 from prosector.data.pictures import read_picture
 from prosector.decoding.folder import read_picture_model
+from prosector.decoding.from_folder import FromFolder
 
 
 class Guess(NamedTuple):
@@ -23,25 +24,17 @@ class Guess(NamedTuple):
     probability: float
 
 
-class Classifier:
+class Classifier(FromFolder):
     """A model of pictures.
 
     >>> classifier = prosector.load("vit")
     >>> classifier.predict(["seven.png"], top=3)
     """
 
+    read_folder = staticmethod(read_picture_model)
+
     def __init__(self, config: PictureFolder, model: nn.Module) -> None:
         self.config, self.model = config, model.eval()
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """The classifier in a model's folder.
-
-        Raises:
-            FileNotFoundError: it is no model's folder, or a file is missing.
-            ValueError: a file is damaged, or it is a model of another kind.
-        """
-        return cls(*read_picture_model(Path(folder)))
 
     def predict(self, files: Sequence[str | Path], top: int = 1, invert: bool = False) -> list[list[Guess]]:
         """The likeliest classes of each picture, the likeliest first.

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from pydantic import ValidationError
@@ -35,6 +35,8 @@ from prosector.models.gpt import Gpt
 from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, save_weights
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers
+
+F = TypeVar("F", bound=Folder)
 
 
 def read_config(folder: Path) -> Folder:
@@ -63,6 +65,18 @@ def read_config(folder: Path) -> Folder:
         raise ValueError(explain(error, str(path))) from error
 
 
+def read_as(folder: Path, family: type[F], can: str) -> F:
+    """The config of a model that can do something.
+
+    Raises:
+        FileNotFoundError, ValueError: as for `read_config`, or it is a model of another family.
+    """
+    config = read_config(folder)
+    if not isinstance(config, family):
+        raise ValueError(f"{folder} cannot {can}: it is of the kind {config.kind}")
+    return config
+
+
 def read_model(folder: Path) -> tuple[TranslatorFolder, Seq2Seq, Tokenizer, Tokenizer]:
     """A translator: its config, the model in float32 and in evaluation, and the source's and target's tokenizer.
 
@@ -70,75 +84,42 @@ def read_model(folder: Path) -> tuple[TranslatorFolder, Seq2Seq, Tokenizer, Toke
         FileNotFoundError: a file is missing.
         ValueError: a file is damaged, the files do not fit each other, or it is a model of another kind.
     """
-    config = read_config(folder)
-    if not isinstance(config, TranslatorFolder):
-        raise ValueError(f"{folder} is no translator but of the kind {config.kind}")
+    config = read_as(folder, TranslatorFolder, "translate")
     source, target = load_tokenizers(folder)
     require_size(folder, "source's", source, config.model.source_vocab)
     require_size(folder, "target's", target, config.model.target_vocab)
-    model = built(config.model)
-    read_weights(folder, model)
-    return config, model, source, target
+    return config, with_weights(folder, config.model), source, target
 
 
 def read_writer(folder: Path) -> tuple[WriterFolder, Gpt, Tokenizer]:
-    """A model that only writes: its config, the model in float32 and in evaluation, and its tokenizer.
-
-    Raises:
-        FileNotFoundError, ValueError: as for `read_model`.
-    """
-    config = read_config(folder)
-    if not isinstance(config, WriterFolder):
-        raise ValueError(f"{folder} does not write texts; it is of the kind {config.kind}")
-    tokenizer, _ = load_tokenizers(folder)
-    require_size(folder, "its", tokenizer, config.model.vocab)
-    model = built(config.model)
-    read_weights(folder, model)
-    return config, model, tokenizer
+    """A model that only writes, with its tokenizer; raises as `read_model` does."""
+    config = read_as(folder, WriterFolder, "write texts")
+    return config, with_weights(folder, config.model), only_tokenizer(folder, config.model.vocab)
 
 
 def read_reader(folder: Path) -> tuple[ReaderFolder, Bert, Tokenizer]:
-    """A model that reads: its config, the model in float32 and in evaluation, and its tokenizer.
-
-    Raises:
-        FileNotFoundError, ValueError: as for `read_model`.
-    """
-    config = read_config(folder)
-    if not isinstance(config, ReaderFolder):
-        raise ValueError(f"{folder} does not fill gaps; it is of the kind {config.kind}")
-    tokenizer, _ = load_tokenizers(folder)
-    require_size(folder, "its", tokenizer, config.model.vocab)
-    model = built(config.model)
-    read_weights(folder, model)
-    return config, model, tokenizer
+    """A model that reads, with its tokenizer; raises as `read_model` does."""
+    config = read_as(folder, ReaderFolder, "fill gaps")
+    return config, with_weights(folder, config.model), only_tokenizer(folder, config.model.vocab)
 
 
 def read_picture_model(folder: Path) -> tuple[PictureFolder, nn.Module]:
-    """A model that classes pictures: its config, and the model in float32 and in evaluation.
-
-    Raises:
-        FileNotFoundError, ValueError: as for `read_model`.
-    """
-    config = read_config(folder)
-    if not isinstance(config, PictureFolder):
-        raise ValueError(f"{folder} does not class pictures; it is of the kind {config.kind}")
-    model = built(config.model)
-    read_weights(folder, model)
-    return config, model
+    """A model that classes pictures; raises as `read_model` does."""
+    config = read_as(folder, PictureFolder, "class pictures")
+    return config, with_weights(folder, config.model)
 
 
 def read_segmenter(folder: Path) -> tuple[SegmentingFolder, nn.Module]:
-    """A model that classes every place of a picture: its config, and the model in float32 and in evaluation.
+    """A model that classes every place of a picture; raises as `read_model` does."""
+    config = read_as(folder, SegmentingFolder, "class places")
+    return config, with_weights(folder, config.model)
 
-    Raises:
-        FileNotFoundError, ValueError: as for `read_model`.
-    """
-    config = read_config(folder)
-    if not isinstance(config, SegmentingFolder):
-        raise ValueError(f"{folder} does not class places; it is of the kind {config.kind}")
-    model = built(config.model)
-    read_weights(folder, model)
-    return config, model
+
+def only_tokenizer(folder: Path, vocab: int) -> Tokenizer:
+    """The one tokenizer of a model that has one."""
+    tokenizer, _ = load_tokenizers(folder)
+    require_size(folder, "its", tokenizer, vocab)
+    return tokenizer
 
 
 def require_size(folder: Path, whose: str, tokenizer: Tokenizer, expected: int) -> None:
@@ -147,14 +128,8 @@ def require_size(folder: Path, whose: str, tokenizer: Tokenizer, expected: int) 
         raise ValueError(f"{folder}: the {whose} tokenizer has {tokenizer.vocab_size} entries and the model {expected}")
 
 
-def built(config: Any) -> Any:
-    """A config's model in evaluation; the fresh weights, soon overwritten, cost the caller no random number."""
-    with torch.random.fork_rng(devices=[]):
-        return config.build().eval()
-
-
-def read_weights(folder: Path, model: nn.Module) -> None:
-    """Put a folder's weights into its model.
+def with_weights(folder: Path, config: Any) -> Any:
+    """The model of a config in evaluation, with the folder's weights.
 
     Raises:
         FileNotFoundError: there are none.
@@ -169,7 +144,10 @@ def read_weights(folder: Path, model: nn.Module) -> None:
         raise ValueError(f"{path}: damaged or not a safetensors file ({error})") from error
     if broken := [name for name, value in weights.items() if not value.isfinite().all()]:
         raise ValueError(f"{path}: {broken[0]} holds values that are no numbers; train the model anew")
+    with torch.random.fork_rng(devices=[]):  # the fresh weights that are overwritten cost the caller no random number
+        model = config.build().eval()
     load_weights(model, weights, str(path))
+    return model
 
 
 def write_model(
@@ -203,12 +181,16 @@ def exchange(folder: Path, beside: Path, before: Path) -> None:
     """
     names = sorted((file.name for file in beside.iterdir()), key=lambda name: name == "config.json")
     replaced = [name for name in reversed(names) if (folder / name).exists()]
+    arrived = []
     try:
         for name in replaced:
             os.replace(folder / name, before / name)
         for name in names:
             os.replace(beside / name, folder / name)
+            arrived.append(name)
     except BaseException:
+        for name in arrived:
+            (folder / name).unlink()
         for name in sorted((file.name for file in before.iterdir()), key=lambda name: name == "config.json"):
             os.replace(before / name, folder / name)
         raise

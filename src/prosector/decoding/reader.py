@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import torch
 
@@ -15,6 +14,7 @@ from prosector.config.folder import ReaderFolder
 from prosector.data.batching import pad
 from prosector.decoding.classifier import Guess
 from prosector.decoding.folder import read_reader
+from prosector.decoding.from_folder import FromFolder
 from prosector.models.bert import Bert
 from prosector.text import Tokenizer
 from prosector.text.special import EOS, N_SPECIAL, SOS
@@ -29,25 +29,17 @@ class Gap(NamedTuple):
     guesses: list[Guess]
 
 
-class Reader:
+class Reader(FromFolder):
     """A model that reads, with its tokenizer.
 
     >>> reader = prosector.load("bert")
     >>> reader.fill("我[MASK]深度学习", top=3)
     """
 
+    read_folder = staticmethod(read_reader)
+
     def __init__(self, config: ReaderFolder, model: Bert, tokenizer: Tokenizer) -> None:
         self.config, self.model, self.tokenizer = config, model.eval(), tokenizer
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """The reader in a model's folder.
-
-        Raises:
-            FileNotFoundError: it is no model's folder, or a file is missing.
-            ValueError: a file is damaged, or it is a model of another kind.
-        """
-        return cls(*read_reader(Path(folder)))
 
     @torch.inference_mode()
     def fill(self, text: str, top: int = 5) -> list[Gap]:

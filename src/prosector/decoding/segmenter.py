@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
 
 import torch
 from jaxtyping import Float, Int
@@ -12,27 +11,20 @@ from torch import Tensor, nn
 from prosector.config.folder import SegmentingFolder
 from prosector.data.pictures import read_picture
 from prosector.decoding.folder import read_segmenter
+from prosector.decoding.from_folder import FromFolder
 
 
-class Segmenter:
+class Segmenter(FromFolder):
     """A model of the places of pictures.
 
     >>> segmenter = prosector.load("unet")
     >>> segmenter.predict("cells.png")  # the class of every place
     """
 
+    read_folder = staticmethod(read_segmenter)
+
     def __init__(self, config: SegmentingFolder, model: nn.Module) -> None:
         self.config, self.model = config, model.eval()
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """The segmenter in a model's folder.
-
-        Raises:
-            FileNotFoundError: it is no model's folder, or a file is missing.
-            ValueError: a file is damaged, or it is a model of another kind.
-        """
-        return cls(*read_segmenter(Path(folder)))
 
     def predict(self, file: str | Path) -> Int[Tensor, "H W"]:
         """The class of every place of a picture, of whatever size.

@@ -23,6 +23,7 @@ from prosector.config.model import n_positions
 from prosector.data.batching import cut, pad
 from prosector.decoding.candidate import Candidate, distinct, put_together
 from prosector.decoding.folder import read_model
+from prosector.decoding.from_folder import FromFolder
 from prosector.decoding.installed import find_model, installed_models
 from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.decoding.search import search
@@ -46,7 +47,7 @@ class Piece:
     candidates: list[Candidate]
 
 
-class Translator:
+class Translator(FromFolder):
     """A model with its tokenizers.
 
     >>> translator = load("zh-en")
@@ -55,18 +56,10 @@ class Translator:
     >>> translator.hypotheses("人山人海。", beam=8, n_best=8)
     """
 
+    read_folder = staticmethod(read_model)
+
     def __init__(self, config: TranslatorFolder, model: Seq2Seq, source: Tokenizer, target: Tokenizer) -> None:
         self.config, self.model, self.source, self.target = config, model.eval(), source, target
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """The translator in a model's folder.
-
-        Raises:
-            FileNotFoundError: it is no model's folder, or a file is missing.
-            ValueError: a file is damaged, or the files do not fit each other.
-        """
-        return cls(*read_model(Path(folder)))
 
     def to(self, device: torch.device | str) -> Self:
         """Move the model to a device."""

@@ -9,8 +9,6 @@ writing goes on from there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Self
 
 import torch
 from torch import Tensor
@@ -18,6 +16,7 @@ from torch import Tensor
 from prosector.config.folder import WriterFolder
 from prosector.config.model import n_positions
 from prosector.decoding.folder import read_writer
+from prosector.decoding.from_folder import FromFolder
 from prosector.decoding.sampling import at_temperature, draw, generator_of, keep_top_k, keep_top_p
 from prosector.models.gpt import Gpt
 from prosector.text import Tokenizer
@@ -26,7 +25,7 @@ from prosector.text.special import EOS, PAD, SOS, UNK
 NEVER = [PAD, UNK, SOS]
 
 
-class TextWriter:
+class TextWriter(FromFolder):
     """A model that writes, with its tokenizer.
 
     >>> writer = prosector.load("gpt")
@@ -35,18 +34,10 @@ class TextWriter:
     ...     print(text, end="")
     """
 
+    read_folder = staticmethod(read_writer)
+
     def __init__(self, config: WriterFolder, model: Gpt, tokenizer: Tokenizer) -> None:
         self.config, self.model, self.tokenizer = config, model.eval(), tokenizer
-
-    @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """The writer in a model's folder.
-
-        Raises:
-            FileNotFoundError: it is no model's folder, or a file is missing.
-            ValueError: a file is damaged, or it is a model of another kind.
-        """
-        return cls(*read_writer(Path(folder)))
 
     def write(self, beginning: str, **options: float | int | None) -> str:
         """What follows a beginning, to the end of the line or what `options`, those of `stream`, say otherwise."""

@@ -15,12 +15,11 @@ from prosector.config.vit import ViTConfig
 from prosector.data.pictures import TABLES, PictureBatch, PictureBatches, PictureSplit, origin_of, read_pictures, split
 from prosector.decoding.folder import read_picture_model
 from prosector.evaluation.classes import classed
-from prosector.models.weights import load_weights, weights_of
 from prosector.training.precision import matrix_products
 from prosector.training.readme import About
 from prosector.training.report import Sample
 from prosector.training.task import Task, Validation
-from prosector.training.work import Start, Work
+from prosector.training.work import Start, Work, trained_copy
 
 
 class ClassifyingTask(Task):
@@ -97,8 +96,7 @@ class Classifying(Work):
             raise ValueError(f"{folder} was trained on pictures of {found.size[0]} x {found.size[1]}, not of this size")
         dropout = {"dropout": self.config.model.dropout}
         model = type(found.model).model_validate(found.model.model_dump() | dropout)
-        fresh = model.build()
-        load_weights(fresh, weights_of(given), str(folder))
+        fresh = trained_copy(model, given, folder)
         return Start(self.config.model_copy(update={"model": model}), fresh, began_as=folder.name)
 
     def again(self, folder: Path) -> Start:

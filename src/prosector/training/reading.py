@@ -16,14 +16,13 @@ from prosector.data.corpus import Pair, read_split
 from prosector.data.masking import NOBODY, GapBatches, Gaps
 from prosector.decoding.folder import read_reader
 from prosector.models.bert import Bert
-from prosector.models.weights import load_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, train_tokenizers
 from prosector.text.special import PAD
 from prosector.training.precision import matrix_products
 from prosector.training.readme import About, files_of
 from prosector.training.report import Sample
 from prosector.training.task import Task, Validation
-from prosector.training.work import Start, Work
+from prosector.training.work import Start, Work, trained_copy
 
 DEV_EPOCH = 2**20  # whose gaps the development pairs always have
 
@@ -120,8 +119,7 @@ class Reading(Work):
         found, given, tokenizer = read_reader(folder)
         dropout = {name: getattr(self.config.model, name) for name in ("dropout", "attention_dropout")}
         config = with_model(self.config.model_copy(update={"model": found.model}), **dropout)
-        model = config.model.build()
-        load_weights(model, weights_of(given), str(folder))
+        model = trained_copy(config.model, given, folder)
         return Start(config, model, (tokenizer,), folder.name)
 
     def again(self, folder: Path) -> Start:

@@ -72,16 +72,17 @@ def model_readme(config: AnyRun, about: About, chosen: str, results: Mapping[str
 
 
 def files_of(train: Sequence[FileConfig | TextFileConfig], dev: Sequence[FileConfig | TextFileConfig]) -> str:
-    """Tables of the files that a model learned from and was chosen by."""
-    return f"""| file | of an epoch | what | licence | sha256 |
-|---|---|---|---|---|
-{table_of(train)}
-
-Chosen on:
+    """Tables of the files that a model learned from and was chosen by; without any of these, part of those was."""
+    chosen = f"""Chosen on:
 
 | file | what | licence | sha256 |
 |---|---|---|---|
 {table_of(dev, weights=False)}"""
+    return f"""| file | of an epoch | what | licence | sha256 |
+|---|---|---|---|---|
+{table_of(train)}
+
+{chosen if dev else "Chosen on a part of these that was kept out of training."}"""
 
 
 def figures(result: Validation) -> list[str]:

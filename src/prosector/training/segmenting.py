@@ -14,11 +14,10 @@ from prosector.config.segmenting import SegmentingRunConfig
 from prosector.data.masks import Crops, MaskBatch, MaskSplit, Piece, read_masks
 from prosector.decoding.folder import read_segmenter
 from prosector.evaluation.overlap import best_threshold, of_classes
-from prosector.models.weights import load_weights, weights_of
 from prosector.training.precision import matrix_products
 from prosector.training.readme import About
 from prosector.training.task import Task, Validation
-from prosector.training.work import Start, Work
+from prosector.training.work import Start, Work, trained_copy
 
 
 class SegmentingTask(Task):
@@ -106,8 +105,7 @@ class Segmenting(Work):
         found, given = read_segmenter(folder)
         if found.classes != self.parts.names or found.model.d_input != len(self.parts.train[0].picture):
             raise ValueError(f"{folder} knows the classes {', '.join(found.classes)}, not those of these pictures")
-        model = found.model.build()
-        load_weights(model, weights_of(given), str(folder))
+        model = trained_copy(found.model, given, folder)
         return Start(self.config.model_copy(update={"model": found.model}), model, began_as=folder.name)
 
     def again(self, folder: Path) -> Start:

@@ -15,13 +15,12 @@ from prosector.data.batching import Batch, Batches, share
 from prosector.data.corpus import Pair, read_split
 from prosector.decoding.folder import read_model
 from prosector.models.seq2seq import Seq2Seq
-from prosector.models.weights import load_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, train_tokenizers
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.readme import About, files_of
 from prosector.training.task import Task, Validation
 from prosector.training.validate import Validator
-from prosector.training.work import Start, Work
+from prosector.training.work import Start, Work, trained_copy
 
 NAMES = {"zh": "Chinese", "en": "English"}
 
@@ -103,8 +102,7 @@ class Translation(Work):
         both = type(ours).model_fields.keys() & type(found.model).model_fields.keys()
         dropout = {name: getattr(ours, name) for name in both & {"dropout", "attention_dropout"}}
         config = with_model(self.config.model_copy(update={"model": found.model}), **dropout)
-        model = config.model.build()
-        load_weights(model, weights_of(given), str(folder))
+        model = trained_copy(config.model, given, folder)
         return Start(config, model, tuple(tokenizers), folder.name)
 
     def again(self, folder: Path) -> Start:

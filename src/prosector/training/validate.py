@@ -12,10 +12,10 @@ from prosector.data.batching import collate, cut
 from prosector.data.corpus import Pair
 from prosector.decoding.greedy import greedy
 from prosector.decoding.repetition import RepetitionGuard, wordiness_of
+from prosector.evaluation.perplexity import surprise
 from prosector.evaluation.scores import score
 from prosector.models.seq2seq import Seq2Seq
 from prosector.text import Tokenizer
-from prosector.training.loss import chunked_cross_entropy
 from prosector.training.precision import matrix_products
 from prosector.training.report import Sample
 from prosector.training.task import Validation
@@ -39,20 +39,11 @@ class Validator:
         self.batches = cut(lengths, order, config.data.batch_tokens)
         self.shown = [pair for pair in range(len(self.pairs)) if 4 < lengths[pair] < 24][:3]
 
-    @torch.inference_mode()
     def loss(self, model: Seq2Seq) -> float:
         """The mean surprise at a development token, - log p, unsmoothed."""
-        total, count = 0.0, 0
-        for examples in self.batches:
-            batch = collate(
-                [self.sources[i] for i in examples], [self.targets[i] for i in examples], self.config.data.source_eos
-            ).to(self.device)
-            with matrix_products(self.config.training.precision, self.device):
-                hidden = model.hidden(batch.src, batch.tgt_in)
-                loss = chunked_cross_entropy(hidden, model.output.weight, batch.labels)
-            total += loss.item() * batch.n_tokens
-            count += batch.n_tokens
-        return total / count
+        data = self.config.data
+        with matrix_products(self.config.training.precision, self.device):
+            return surprise(model, self.sources, self.targets, data.source_eos, data.batch_tokens).loss
 
     @cached_property
     def wordiness(self) -> list[int]:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from prosector.config.folder import Folder
+from prosector.models.weights import load_weights, weights_of
 from prosector.text import Tokenizer
 from prosector.training.readme import About
 from prosector.training.task import Task
@@ -77,3 +78,10 @@ class Work(ABC):
     @abstractmethod
     def counted(self, task: Any) -> str:
         """How much there is to learn from and to choose by, in words."""
+
+
+def trained_copy(config: Any, given: nn.Module, where: Path) -> nn.Module:
+    """A model of this config with another's weights, ready to be trained further."""
+    model: nn.Module = config.build()
+    load_weights(model, weights_of(given), str(where))
+    return model

@@ -16,14 +16,13 @@ from prosector.decoding.folder import read_writer
 from prosector.decoding.writer import TextWriter
 from prosector.evaluation.texts import surprise_at
 from prosector.models.gpt import Gpt
-from prosector.models.weights import load_weights, weights_of
 from prosector.text import Tokenizer, load_tokenizers, train_tokenizers
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.precision import matrix_products
 from prosector.training.readme import About, files_of
 from prosector.training.report import Sample
 from prosector.training.task import Task, Validation
-from prosector.training.work import Start, Work
+from prosector.training.work import Start, Work, trained_copy
 
 
 class WritingTask(Task):
@@ -103,8 +102,7 @@ class Writing(Work):
         config = self.config.model_copy(update={"model": found.model})
         dropout = {"dropout": ours.dropout, "attention_dropout": ours.attention_dropout}
         config = self.with_tokenizer(config, tokenizer, **dropout)
-        model = config.model.build()
-        load_weights(model, weights_of(given), str(folder))
+        model = trained_copy(config.model, given, folder)
         return Start(config, model, (tokenizer,), folder.name)
 
     def again(self, folder: Path) -> Start:
