@@ -41,10 +41,16 @@ FLOORS = [  # from the floor up: the colour, and each room's name and what is in
     ),
     (WARM, [("attention", "scores → mask → softmax → weighted sum")]),
     (WARM, [("positions", "binary … RoPE … your own"), ("blocks", "norms, feed-forward,\nlayers, stacks")]),
-    (WARM, [("models", "the Transformer")]),
-    (COOL, [("observe", "record and edit"), ("text", "tokenizers"), ("data", "corpora, batches")]),
-    (COOL, [("evaluation", "BLEU, chrF"), ("decoding", "greedy, sampling, beam;\nTranslator")]),
-    (LEAF, [("training", "loss, loop, checkpoints"), ("cli", "one file a command")]),
+    (WARM, [("models", "the Transformer, and eight relatives")]),
+    (COOL, [("observe", "record and edit"), ("text", "tokenizers"), ("data", "pairs, texts,\npictures; batches")]),
+    (
+        COOL,
+        [
+            ("evaluation", "BLEU, bits a byte,\naccuracy, Dice"),
+            ("decoding", "greedy, sampling, beam;\nwho uses a model"),
+        ],
+    ),
+    (LEAF, [("training", "the loop; one file a family"), ("cli", "one file a command")]),
 ]
 
 
