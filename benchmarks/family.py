@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from prosector.config.run import AnyRun, read_run
 from prosector.data.corpus import PRESETS
 from prosector.data.masks import read_masks
 from prosector.data.pictures import read_pictures, split
-from prosector.data.texts import read_lines, stream_of
+from prosector.data.texts import read_texts, stream_of
 from prosector.evaluation.classes import classed
 from prosector.evaluation.ngram import NGram
 from prosector.evaluation.overlap import of_classes
@@ -37,6 +38,9 @@ from prosector.training.run import train
 
 EVERYDAY = ("tatoeba", "tatoeba_opus_extra", "hsk_sentences", "captions3am")
 SOURCES = ("tatoeba", "captions3am", "python_docs", "bible_bsb_cuv", "tldr")  # whose sentence is it?
+DEV = "dev_tatoeba_dev"
+POEMS = Path("/usr/share/games/fortunes/tang300")  # Debian's fortunes-zh
+LARGER = ("model.d_model=256", "model.d_ff=1024")  # than those that come with the package
 KINDS = ["gpt", "bert", "vit", "conv-transformer", "unet", "attention-unet"]
 Record = dict[str, Any]
 
@@ -66,30 +70,43 @@ def gpt(language: str, options: argparse.Namespace, seed: int, folder: Path) -> 
     """Bits a byte of unseen everyday sentences, and those of a 5-gram model of the same text and tokens."""
     column = {"en": 1, "zh": 2}[language]
     files = ", ".join(table(name, column) for name in EVERYDAY)
-    dev = table("dev_tatoeba_dev", column)
-    given = [f"data.train=[{files}]", f"data.dev=[{dev}]", f"training.seed={seed}"]
-    record = learn(read_run(PRESETS / "gpt.toml", given), options.seconds, folder)
-    writer, config = prosector.load(folder), read_run(PRESETS / "gpt.toml", given)
-    train_lines = [line for file in config.data.train for line in read_lines(file)]  # type: ignore[union-attr,arg-type]
-    unseen = read_lines(config.data.dev[0])  # type: ignore[union-attr,index,arg-type]
+    given = [*LARGER, "tokenizer.vocab_size=4000", f"data.train=[{files}]", f"data.dev=[{table(DEV, column)}]"]
+    return writing(given, {"en": "I think", "zh": "我想"}[language], options, seed, folder)
+
+
+def poems(options: argparse.Namespace, seed: int, folder: Path) -> Record:
+    """The same for the last twentieth of three hundred Tang poems; little to learn from, so a small model."""
+    given = ['tokenizer={ kind = "characters" }', f'data.train=[{{ path = "{POEMS}" }}]', "data.dev=[]"]
+    given += ["model.dropout=0.3", "training.validate_every=200"]
+    return writing(given, "春", options, seed, folder)
+
+
+def writing(given: list[str], beginning: str, options: argparse.Namespace, seed: int, folder: Path) -> Record:
+    """A GPT and a 5-gram model of the same texts, in the same tokens, on the same unseen lines."""
+    config = read_run(PRESETS / "gpt.toml", [*given, f"training.seed={seed}"])
+    record = learn(config, options.seconds, folder)
+    writer = prosector.load(folder)
+    texts, unseen = read_texts(config.data)  # type: ignore[arg-type]
     ours = surprise_at(writer.model, unseen, writer.tokenizer, writer.config.context)
-    grams = NGram(stream_of(train_lines, writer.tokenizer).tolist(), 5, writer.tokenizer.vocab_size)
-    nats = grams.nats(stream_of(unseen, writer.tokenizer).tolist())
-    theirs = nats / torch.log(torch.tensor(2.0)).item() / bytes_of(unseen)
-    beginning = {"en": "I think", "zh": "我想"}[language]
+    seen = stream_of([line for text in texts for line in text], writer.tokenizer)
+    nats = NGram(seen.tolist(), 5, writer.tokenizer.vocab_size).nats(stream_of(unseen, writer.tokenizer).tolist())
     written = [beginning + writer.write(beginning, temperature=0.7, seed=number) for number in range(5)]
     return record | {
         "bits_per_byte": ours.bits_per_byte,
         "perplexity": ours.perplexity,
-        "bits_per_byte_5gram": theirs,
-        "perplexity_5gram": float(torch.tensor(nats / ours.n_tokens).exp()),
+        "bits_per_byte_5gram": nats / math.log(2) / bytes_of(unseen),
+        "perplexity_5gram": math.exp(nats / ours.n_tokens),
         "written": written,
     }
 
 
 def bert(options: argparse.Namespace, seed: int, folder: Path) -> Record:
     """Gaps and pairs; then whose sentence is it, from 50 of each: after reading, from random weights, by counting."""
-    record = learn(read_run(PRESETS / "bert.toml", [f"training.seed={seed}"]), options.seconds, folder / "reader")
+    record = learn(
+        read_run(PRESETS / "bert.toml", [*LARGER, "tokenizer.vocab_size=8000", f"training.seed={seed}"]),
+        options.seconds,
+        folder / "reader",
+    )
     labels = ", ".join(f"{name} = {table(name, 2)}" for name in SOURCES)
     label = read_run(PRESETS / "label.toml", [f"data.labels={{ {labels} }}", f"training.seed={seed}", "data.batch=16"])
     parts = read_labelled(label.data)  # type: ignore[arg-type]
@@ -163,6 +180,8 @@ def experiments(options: argparse.Namespace) -> dict[str, Callable[[int, Path], 
         "gpt-zh": lambda seed, folder: gpt("zh", options, seed, folder),
         "bert": lambda seed, folder: bert(options, seed, folder),
     }
+    if POEMS.exists():
+        runs["gpt-tang"] = lambda seed, folder: poems(options, seed, folder)
     for kind in ("vit", "conv-transformer"):
         for n in (100, 500, 3600):
             runs[f"{kind}-{n}"] = lambda seed, folder, kind=kind, n=n: pictures(kind, n, options, seed, folder)  # type: ignore[misc]

@@ -33,15 +33,23 @@ from prosector.evaluation.scores import score
 from prosector.training.report import LineReporter
 from prosector.training.run import train
 
-SIZES = ("data.batch_tokens=2560", "training.label_smoothing=0.1", "training.validate_pairs=500", "training.average=1")
+SHARED = (
+    "tokenizer.vocab_size=5000",
+    "data.batch_tokens=2560",
+    "training.label_smoothing=0.1",
+    "training.validate_pairs=500",
+    "training.average=1",
+)
+RNN = ("model.d_model=256", "model.d_hidden=512", "model.layers=2", "model.dropout=0.2")
+LOOKING_BACK = ("model.d_model=256", "model.d_hidden=512", "model.d_attention=256", "model.dropout=0.2")
 TRANSFORMER = (
     'model={ kind = "transformer", d_model = 256, n_heads = 4, d_ff = 1024, encoder_layers = 3, decoder_layers = 3, '
     'dropout = 0.2, kernel = "written-out" }'
 )
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "rnn, context once": ("rnn", ("model.context_at_every_step=false",)),
-    "rnn, context at every step": ("rnn", ()),
-    "rnn with attention": ("rnn-attention", ()),
+    "rnn, context once": ("rnn", (*RNN, "model.context_at_every_step=false")),
+    "rnn, context at every step": ("rnn", RNN),
+    "rnn with attention": ("rnn-attention", LOOKING_BACK),
     "transformer": ("rnn", (TRANSFORMER,)),  # the same data and tokenizer; the model is written out
 }
 DEV = ("zh-en/dev_tatoeba_dev.tsv.xz", "zh-en/dev_captions3am_val.tsv.xz")
@@ -63,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
             if (options.out / f"{name}.json").exists():
                 continue
             print(f"== {variant}, seed {seed}", flush=True)
-            given = [*SIZES, f"training.seed={seed}", *settings]
+            given = [*SHARED, f"training.seed={seed}", *settings]
             if options.threads:
                 given.append(f"training.threads={options.threads}")
             config = read_run(PRESETS / f"{preset}.toml", given)

@@ -70,6 +70,12 @@ def test_texts_are_lines_or_a_column_and_the_end_is_kept_out(tmp_path):
     assert (len(train[0]), dev) == (40, ["我", "你"])
 
 
+def test_a_fortune_file_is_its_sayings(tmp_path):
+    path = tmp_path / "tang"
+    path.write_text("\x1b[32m《送别》\x1b[m\n下马饮君酒，\n100 % of it\n%\n\x1b[32m《青溪》\x1b[m\n%\n", "utf-8")
+    assert read_lines(TextFileConfig(path=str(path))) == ["《送别》", "下马饮君酒，", "100 % of it", "《青溪》"]
+
+
 def test_mistakes_are_named(tmp_path):
     (tmp_path / "b.tsv").write_text("I\t我\nyou\n", "utf-8")
     with pytest.raises(ValueError, match=r"b\.tsv, line 2: 1 columns, and column 2 is wanted"):

@@ -21,7 +21,9 @@ def test_it_names_every_file_with_its_licence_and_digest(tmp_path):
         "dev": [{"path": str(dev)}],
     }
     run = RunConfig.model_validate({"description": "Everyday words.", "data": files})
-    story = Story(600, 1_450_000, "target tokens", 1800.0, command="prosector train zh-en --set training.steps=600")
+    story = Story(
+        600, 1_450_000, "target tokens", "bf16", 1800.0, command="prosector train zh-en --set training.steps=600"
+    )
     results = {"last": VALIDATION, "average": VALIDATION}
     text = model_readme(run, ABOUT._replace(data=files_of(run.data.train, run.data.dev)), "last", results, story)
     digest = hashlib.sha256(table.read_bytes()).hexdigest()
@@ -29,7 +31,7 @@ def test_it_names_every_file_with_its_licence_and_digest(tmp_path):
     assert f"`{hashlib.sha256(dev.read_bytes()).hexdigest()}`" in text
     assert str(tmp_path) not in text  # nobody's folders
     for said in (
-        "# Chinese to English", "Everyday words.", "600 steps on 1,450,000 target tokens, seed 1", "0.50 hours",
+        "# Chinese to English", "Everyday words.", "600 steps on 1,450,000 target tokens, seed 1", "products in bf16; 0.50 hours",
         "```\nprosector train zh-en --set training.steps=600\n```",
         "| weights | development loss | chrF | BLEU |", "| last (kept) | 1.500 | 49.75 | 31.25 |",
         "chrF `nrefs:1|nc:6`. BLEU `nrefs:1|tok:13a`",
@@ -38,7 +40,7 @@ def test_it_names_every_file_with_its_licence_and_digest(tmp_path):
 
 
 def test_a_fine_tuned_model_says_what_it_began_as():
-    story = Story(30, 1000, "target tokens", 60.0, began_as="zh-en")
+    story = Story(30, 1000, "target tokens", "float32", 60.0, began_as="zh-en")
     assert "It began as zh-en, and was trained further for 30 steps" in model_readme(
         RunConfig(), ABOUT, "best", {"best": VALIDATION}, story
     )

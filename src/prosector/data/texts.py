@@ -10,6 +10,7 @@ the epoch's number alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,9 +24,12 @@ from prosector.data.corpus import find, lines
 from prosector.text.special import EOS, PAD
 from prosector.text.tokenizer import Tokenizer
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # escape sequences of a terminal
+BETWEEN = "%"  # stands alone between the sayings of a fortune file
+
 
 def read_lines(file: TextFileConfig) -> list[str]:
-    """The lines of a text that are not blank.
+    """The lines of a text that are not blank; a terminal's colours and a fortune file's separators are left out.
 
     Raises:
         ValueError: a line has no such column, or there is no line at all.
@@ -38,8 +42,9 @@ def read_lines(file: TextFileConfig) -> list[str]:
             if len(cells) < file.column:
                 raise ValueError(f"{path}, line {number}: {len(cells)} columns, and column {file.column} is wanted")
             line = cells[file.column - 1]
-        if line.strip():
-            found.append(line.strip())
+        line = COLOURS.sub("", line).strip()
+        if line and line != BETWEEN:
+            found.append(line)
     if not found:
         raise ValueError(f"{path} holds no text")
     return found

@@ -20,6 +20,7 @@ class Story(NamedTuple):
     step: int
     size: int
     unit: str  # that the size counts
+    precision: str  # of the matrix products: float32 or bf16
     seconds: float  # in training steps; validations not counted
     began_as: str = ""  # the model that was trained further
     command: str = ""
@@ -54,8 +55,8 @@ def model_readme(config: AnyRun, about: About, chosen: str, results: Mapping[str
 
 {about.what}.
 
-{began}{story.step:,} steps on {story.size:,} {story.unit}, seed {config.training.seed};
-{story.seconds / 3600:.2f} hours of training steps.
+{began}{story.step:,} steps on {story.size:,} {story.unit}, seed {config.training.seed},
+matrix products in {story.precision}; {story.seconds / 3600:.2f} hours of training steps.
 {command}
 ## How it does
 
@@ -96,8 +97,9 @@ def table_of(files: Sequence[FileConfig | TextFileConfig], weights: bool = True)
     for file in files:
         for path in [file.path] if isinstance(file.path, str) else file.path:
             share = f"{file.weight:g} ×" if isinstance(file, FileConfig) else "all"
+            column = f", column {file.column}" if isinstance(file, TextFileConfig) and file.column else ""
             cells = [
-                f"`{named(path)}`",
+                f"`{named(path)}`{column}",
                 *[share] * weights,
                 file.origin,
                 file.licence,

@@ -170,7 +170,8 @@ def finish(loop: Loop, work: Work, start: Start, folder: Path) -> Outcome:
     chosen = max(results, key=lambda name: results[name].figure)
     load_weights(loop.model, candidates[chosen], chosen)
 
-    story = Story(loop.step, loop.size, loop.task.unit, loop.seconds, start.began_as, start.command)
+    precision = resolve(start.config.training.precision, loop.device)
+    story = Story(loop.step, loop.size, loop.task.unit, precision, loop.seconds, start.began_as, start.command)
     readme = model_readme(start.config, work.about(start.config), chosen, results, story)
     write_model(folder, work.described(start.config, loop.model), loop.model, start.tokenizers, readme, dtype)
     return Outcome(chosen, results[chosen], loop.step)
