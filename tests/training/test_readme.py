@@ -31,7 +31,8 @@ def test_it_names_every_file_with_its_licence_and_digest(tmp_path):
     assert f"`{hashlib.sha256(dev.read_bytes()).hexdigest()}`" in text
     assert str(tmp_path) not in text  # nobody's folders
     for said in (
-        "# Chinese to English", "Everyday words.", "600 steps on 1,450,000 target tokens, seed 1", "products in bf16; 0.50 hours",
+        "# Chinese to English", "Everyday words.", "600 steps on 1,450,000 target tokens, seed 1",
+        "products in bf16; 0.50 hours",
         "```\nprosector train zh-en --set training.steps=600\n```",
         "| weights | development loss | chrF | BLEU |", "| last (kept) | 1.500 | 49.75 | 31.25 |",
         "chrF `nrefs:1|nc:6`. BLEU `nrefs:1|tok:13a`",
