@@ -191,6 +191,7 @@ def test_a_stacks_layers_begin_with_weights_of_their_own():
     for name in ("linear1.weight", "self_attn.in_proj_weight", "self_attn.out_proj.weight"):
         weights = [dict(each.named_parameters())[name] for each in layers]
         assert not any(torch.equal(weights[a], weights[b]) for a, b in ((0, 1), (1, 2), (0, 2)))
+        assert not any(each.self_attn.out_proj.bias.any() for each in layers)
         assert weights[1].std().item() == pytest.approx(weights[0].std().item(), rel=0.3)
 
 

@@ -73,7 +73,6 @@ def joined_projections(state: State) -> State:
             if len({each.shape[-1] for each in three}) == 1:
                 together[f"{prefix}in_proj_{what}"] = torch.cat(three)
             else:
-                together |= {
-                    f"{prefix}{name[0]}_proj_weight": each for name, each in zip(PROJECTIONS, three, strict=True)
-                }
+                names = [f"{prefix}{projection[0]}_proj_weight" for projection in PROJECTIONS]
+                together |= dict(zip(names, three, strict=True))
     return together

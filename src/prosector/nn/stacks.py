@@ -19,7 +19,7 @@ def layers_like(layer: nn.Module, number: int) -> nn.ModuleList:
     """
     layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(number))
     for other in layers[1:]:
-        for module in other.modules():
+        for module in reversed(list(other.modules())):  # parts first: attention sets its output's bias to zero
             if callable(reset := getattr(module, "reset_parameters", None)):
                 reset()
     return layers
@@ -151,12 +151,13 @@ class Transformer(nn.Module):
         def last_norm() -> LayerNorm:
             return LayerNorm(d_model, layer_norm_eps, bias).to(**made)
 
-        self.encoder = custom_encoder or TransformerEncoder(
-            TransformerEncoderLayer(*shape, **made), num_encoder_layers, last_norm()
-        )
-        self.decoder = custom_decoder or TransformerDecoder(
-            TransformerDecoderLayer(*shape, **made), num_decoder_layers, last_norm()
-        )
+        self.encoder, self.decoder = custom_encoder, custom_decoder
+        if custom_encoder is None:
+            encoder_layer = TransformerEncoderLayer(*shape, **made)
+            self.encoder = TransformerEncoder(encoder_layer, num_encoder_layers, last_norm())
+        if custom_decoder is None:
+            decoder_layer = TransformerDecoderLayer(*shape, **made)
+            self.decoder = TransformerDecoder(decoder_layer, num_decoder_layers, last_norm())
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
         for weight in self.parameters():
             if weight.ndim > 1:
