@@ -25,7 +25,7 @@ Examples:
 """
 
 References = Annotated[
-    list[str] | None, typer.Argument(metavar="[REFERENCE]...", help="What to compare with; all if none is named.")
+    list[str] | None, typer.Argument(metavar="REFERENCE", help="What to compare with; all if none is named.")
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the page docs/conformance.md, with bounds.")]
 InLanguage = Annotated[Literal["en", "zh-CN"], typer.Option("--language", help="The language of what is printed.")]
