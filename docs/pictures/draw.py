@@ -41,7 +41,7 @@ FLOORS = [  # from the floor up: the colour, and each room's name and what is in
     ),
     (WARM, [("attention", "scores → mask → softmax → weighted sum")]),
     (WARM, [("positions", "binary … RoPE … your own"), ("blocks", "norms, feed-forward,\nlayers, stacks")]),
-    (WARM, [("models", "the Transformer, and eight relatives")]),
+    (WARM, [("nn", "torch.nn's six classes"), ("models", "the Transformer, and eight relatives")]),
     (COOL, [("observe", "record and edit"), ("text", "tokenizers"), ("data", "pairs, texts,\npictures; batches")]),
     (
         COOL,
@@ -50,7 +50,14 @@ FLOORS = [  # from the floor up: the colour, and each room's name and what is in
             ("decoding", "greedy, sampling, beam;\nwho uses a model"),
         ],
     ),
-    (LEAF, [("training", "the loop; one file a family"), ("cli", "one file a command")]),
+    (
+        LEAF,
+        [
+            ("training", "the loop;\none file a family"),
+            ("interop", "other libraries,\nboth ways"),
+            ("cli", "one file a command"),
+        ],
+    ),
 ]
 
 

@@ -93,3 +93,14 @@ def test_the_type_stays(dtype):
 def test_a_rate_outside_is_named(p):
     with pytest.raises(ValueError, match=rf"dropout p={p} is not in \[0, 1\)"):
         Dropout(p)
+
+
+def test_compiled_it_is_one_graph_and_drops_as_many():
+    torch.compiler.reset()
+    compiled = torch.compile(Dropout(0.3).train(), fullgraph=True, backend="aot_eager")
+    x = torch.ones(N, requires_grad=True)
+    y = compiled(x)
+    assert y.unique().tolist() == [0.0, pytest.approx(256 / (256 - 77))]  # 0.3 is 77/256
+    assert (y == 0).float().mean().item() == pytest.approx(77 / 256, abs=0.01)
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())

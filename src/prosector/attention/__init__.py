@@ -5,6 +5,7 @@ from prosector.attention.cache import Cache, KeysValues
 from prosector.attention.dropout import Dropout
 from prosector.attention.functional import attention, attention_weights, self_attention
 from prosector.attention.gate import AttentionGate
+from prosector.attention.heads import Heads
 from prosector.attention.kernels import KERNELS, flex, sdpa, written_out
 from prosector.attention.masks import Mask
 from prosector.attention.multihead import MultiHeadAttention
@@ -16,6 +17,7 @@ __all__ = [
     "AttentionGate",
     "Cache",
     "Dropout",
+    "Heads",
     "KeysValues",
     "Mask",
     "MultiHeadAttention",

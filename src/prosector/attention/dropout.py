@@ -56,7 +56,10 @@ class Dropout(nn.Module):
         dropped = share_of_256(self.p)
         if not self.training or dropped == 0:
             return x
-        return _Drop.apply(x, keep_mask(x, self.p), 256 / (256 - dropped))
+        scale = 256 / (256 - dropped)
+        if torch.compiler.is_compiling():  # a compiler fuses the plain words, and cannot follow the others
+            return x * (torch.randint(256, x.shape, dtype=torch.uint8, device=x.device) >= dropped) * scale
+        return _Drop.apply(x, keep_mask(x, self.p), scale)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -41,7 +41,7 @@ def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
     grouped = key.shape[1] != query.shape[1]
     may_look, bias = scope.may_look_of(query), scope.bias
     if may_look is None:
-        mask = None if bias is None else bias.to(query.dtype).expand(len(query), -1, -1, -1)
+        mask = None if bias is None else bias.to(query.dtype).expand(query.shape[0], -1, -1, -1)
         return F.scaled_dot_product_attention(query, key, value, mask, scale=scale, enable_gqa=grouped)
 
     some = may_look.any(dim=-1, keepdim=True)  # [B, H, Lq, 1]

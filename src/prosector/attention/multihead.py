@@ -8,19 +8,18 @@ Self-attention takes queries and keys from one sequence, cross-attention from tw
 (Ainslie et al. 2023), with a single one multi-query attention (Shazeer 2019).
 """
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from prosector.attention import functional
 from prosector.attention.cache import KeysValues
-from prosector.attention.dropout import Dropout
+from prosector.attention.heads import Heads
 from prosector.attention.kernels import Kernel, sdpa
 from prosector.attention.scope import Scope
-from prosector.tap import current_observer, tap
+from prosector.tap import tap
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Heads):
     """h attentions side by side, of queries from one sequence and keys and values from it or another.
 
     Args:
@@ -29,6 +28,7 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: how many of keys and values; a divisor of n_heads, which it is by default.
         d_head: features of a head's queries and keys; d_model / n_heads by default.
         d_value: features of a head's values; d_head by default.
+        d_source: features of what keys and values are made from, where it is another sequence; d_model by default.
         bias: whether the projections add one.
         output: whether a last projection mixes the heads; without, they are only laid side by side.
         dropout: the share of weights dropped in training, which needs the written-out kernel.
@@ -47,29 +47,26 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: int | None = None,
         d_head: int | None = None,
         d_value: int | None = None,
+        d_source: int | None = None,
         bias: bool = True,
         output: bool = True,
         dropout: float = 0.0,
         kernel: Kernel = sdpa,
         scale: float | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(n_heads, dropout, kernel, scale)
         if d_head is None and d_model % n_heads:
             raise ValueError(f"d_model={d_model} does not divide into n_heads={n_heads}; give d_head, or change one")
-        self.n_heads = n_heads
         self.n_kv_heads = n_kv_heads or n_heads
         if n_heads % self.n_kv_heads:
             raise ValueError(f"n_heads={n_heads} is not a multiple of n_kv_heads={self.n_kv_heads}")
         self.d_head = d_head or d_model // n_heads
         self.d_value = d_value or self.d_head
-        self.scale = scale
-        self.kernel = kernel
 
         self.query = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
-        self.key = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
-        self.value = nn.Linear(d_model, self.n_kv_heads * self.d_value, bias=bias)
+        self.key = nn.Linear(d_source or d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.value = nn.Linear(d_source or d_model, self.n_kv_heads * self.d_value, bias=bias)
         self.output = nn.Linear(n_heads * self.d_value, d_model, bias=bias) if output else nn.Identity()
-        self.dropout = Dropout(dropout)
         for linear in (self.query, self.key, self.value, self.output):
             if isinstance(linear, nn.Linear):
                 nn.init.xavier_uniform_(linear.weight)
@@ -79,7 +76,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "B Lq d"],
-        source: Float[Tensor, "B Lk d"],
+        source: Float[Tensor, "B Lk d_source"],
         scope: Scope,
         kept: KeysValues | None = None,
     ) -> Float[Tensor, "B Lq d"]:
@@ -104,28 +101,3 @@ class MultiHeadAttention(nn.Module):
         value = tap(self, "value", value)
         heads = tap(self, "heads", self.attend(query, key, value, scope))  # [B, H, Lq, d_value]
         return tap(self, "", self.output(functional.merge_heads(heads)))
-
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, scope: Scope) -> Float[Tensor, "B H Lq d_v"]:
-        """The kernel's result; written out where weights are dropped or an observer changes them."""
-        watching = current_observer()
-        if self.training and self.dropout.p:
-            return self.write_out(query, key, value, scope)
-        if watching is None or not any(watching.wants(self, name) for name in ("scores", "weights")):
-            return self.kernel(query, key, value, scope, self.scale)
-        if any(watching.edits(self, name) for name in ("scores", "weights")):
-            return self.write_out(query, key, value, scope)
-
-        # A fused kernel never forms scores. They are computed again, to be seen; the output stays the kernel's.
-        heads = self.kernel(query, key, value, scope, self.scale)
-        with torch.no_grad():
-            again = self.write_out(query, key, value, scope)
-            tap(self, "recomputed", (again - heads).abs().max())
-        return heads
-
-    def write_out(self, query: Tensor, key: Tensor, value: Tensor, scope: Scope) -> Float[Tensor, "B H Lq d_v"]:
-        """`functional.attention`, step by step, with a tap after each."""
-        key = functional.share_heads(key, self.n_heads)
-        value = functional.share_heads(value, self.n_heads)
-        scores = tap(self, "scores", functional.scaled_scores(query, key, self.scale, scope.bias))
-        weights = tap(self, "weights", functional.softmax_over_keys(scores, scope.may_look_of(query)))  # [B, H, Lq, Lk]
-        return self.dropout(weights).to(value.dtype) @ value

@@ -7,8 +7,7 @@ hand it to their attention. So a mask is made dense once, and a bias computed on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -38,10 +37,14 @@ class Scope:
     rotate: Rotate | None = None
     new_key_positions: Int[Tensor, "*B Ln"] | None = None
 
-    @cached_property
+    _dense: Bool[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
+
+    @property
     def may_look(self) -> Bool[Tensor, "B H Lq Lk"] | None:
         """The mask made dense, once for all layers."""
-        return None if self.mask is None else self.mask.may_look(self.query_positions, self.key_positions)
+        if self.mask is not None and self._dense is None:  # cached_property takes a lock, which torch.compile cannot
+            self._dense = self.mask.may_look(self.query_positions, self.key_positions)
+        return self._dense
 
     def may_look_of(self, query: Float[Tensor, "B H Lq d"]) -> Bool[Tensor, "B H Lq Lk"] | None:
         """The dense mask, once it is sure that it fits these queries.

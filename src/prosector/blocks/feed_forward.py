@@ -25,11 +25,13 @@ def linear(d_in: int, d_out: int, bias: bool) -> nn.Linear:
 
 
 class FeedForward(nn.Module):
-    """f(x W_inᵀ + b) W_outᵀ + b, with f one of ReLU, GELU, swish."""
+    """f(x W_inᵀ + b) W_outᵀ + b, with f one of ReLU, GELU, swish by name, or any function."""
 
-    def __init__(self, d_model: int, d_ff: int, activation: str = "relu", bias: bool = True) -> None:
+    def __init__(
+        self, d_model: int, d_ff: int, activation: str | Callable[[Tensor], Tensor] = "relu", bias: bool = True
+    ) -> None:
         super().__init__()
-        self.activation = ACTIVATIONS[activation]
+        self.activation = ACTIVATIONS[activation] if isinstance(activation, str) else activation
         self.inner = linear(d_model, d_ff, bias)
         self.outer = linear(d_ff, d_model, bias)
 
