@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from tests.helpers import POSITIONS, TINY, sentences, tiny
 
 from prosector.config.run import explain
+from prosector.config.special import SpecialIds
 from prosector.config.transformer import TransformerConfig
-from prosector.models import transformer
 from prosector.text import special
 from prosector.training.loss import label_smoothed_cross_entropy
 
@@ -74,7 +74,7 @@ def test_tied_tables_are_trained_as_one(tie):
     [
         ({"norm": "layr"}, ["norm", "'layr'", "'layer', 'rms' or 'batch'"]),
         ({"norm_placement": "middle"}, ["norm_placement", "'middle'", "'pre' or 'post'"]),
-        ({"activation": "tanh"}, ["activation", "'tanh'", "'relu', 'gelu', 'swish' or 'swiglu'"]),
+        ({"activation": "tanh"}, ["activation", "'tanh'", "'relu', 'gelu', 'gelu-tanh', 'swish', 'swiglu' or 'geglu'"]),
         ({"tie": "source"}, ["tie", "'source'", "'none', 'target' or 'all'"]),
         ({"kernel": "flash"}, ["kernel", "'flash'", "'sdpa', 'written-out' or 'flex'"]),
         (
@@ -186,4 +186,6 @@ def test_dropout_repeats_with_the_seed():
 
 def test_the_model_and_the_tokenizers_agree_on_what_padding_is():
     """Models stand below text in the house and cannot import its constant."""
-    assert transformer.PAD == special.PAD
+    assert PAD == special.PAD
+    ours = SpecialIds()
+    assert (ours.pad, ours.unk, ours.sos, ours.eos) == (special.PAD, special.UNK, special.SOS, special.EOS)

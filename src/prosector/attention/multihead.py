@@ -30,6 +30,7 @@ class MultiHeadAttention(Heads):
         d_value: features of a head's values; d_head by default.
         d_source: features of what keys and values are made from, where it is another sequence; d_model by default.
         bias: whether the projections add one.
+        qkv_bias: whether those of queries, keys and values do, where the last one differs; as `bias` by default.
         output: whether a last projection mixes the heads; without, they are only laid side by side.
         dropout: the share of weights dropped in training, which needs the written-out kernel.
         kernel: how it is computed.
@@ -49,6 +50,7 @@ class MultiHeadAttention(Heads):
         d_value: int | None = None,
         d_source: int | None = None,
         bias: bool = True,
+        qkv_bias: bool | None = None,
         output: bool = True,
         dropout: float = 0.0,
         kernel: Kernel = sdpa,
@@ -63,14 +65,15 @@ class MultiHeadAttention(Heads):
         self.d_head = d_head or d_model // n_heads
         self.d_value = d_value or self.d_head
 
-        self.query = nn.Linear(d_model, n_heads * self.d_head, bias=bias)
-        self.key = nn.Linear(d_source or d_model, self.n_kv_heads * self.d_head, bias=bias)
-        self.value = nn.Linear(d_source or d_model, self.n_kv_heads * self.d_value, bias=bias)
+        before = bias if qkv_bias is None else qkv_bias
+        self.query = nn.Linear(d_model, n_heads * self.d_head, bias=before)
+        self.key = nn.Linear(d_source or d_model, self.n_kv_heads * self.d_head, bias=before)
+        self.value = nn.Linear(d_source or d_model, self.n_kv_heads * self.d_value, bias=before)
         self.output = nn.Linear(n_heads * self.d_value, d_model, bias=bias) if output else nn.Identity()
         for linear in (self.query, self.key, self.value, self.output):
             if isinstance(linear, nn.Linear):
                 nn.init.xavier_uniform_(linear.weight)
-                if bias:
+                if linear.bias is not None:
                     nn.init.zeros_(linear.bias)
 
     def forward(

@@ -3,9 +3,9 @@
 from prosector.blocks.conv_attention import ConvAttention
 from prosector.blocks.convolution import DoubleConvolution
 from prosector.blocks.decoder_layer import DecoderLayer
-from prosector.blocks.embedding import PAD, TokenEmbedding, output_table
+from prosector.blocks.embedding import PAD, TokenEmbedding, output_table, real_tokens
 from prosector.blocks.encoder_layer import EncoderLayer
-from prosector.blocks.feed_forward import FeedForward, SwiGLU
+from prosector.blocks.feed_forward import FeedForward, GeGLU, SwiGLU
 from prosector.blocks.norms import BatchNorm, LayerNorm, RMSNorm
 from prosector.blocks.recurrent import Recurrent, RecurrentCache
 from prosector.blocks.residual import PostNorm, PreNorm
@@ -22,6 +22,7 @@ __all__ = [
     "EncoderLayer",
     "EncoderStack",
     "FeedForward",
+    "GeGLU",
     "LayerNorm",
     "PostNorm",
     "PreNorm",
@@ -31,4 +32,5 @@ __all__ = [
     "SwiGLU",
     "TokenEmbedding",
     "output_table",
+    "real_tokens",
 ]

@@ -9,25 +9,30 @@ import math
 from typing import Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from prosector.tap import tap
 
-PAD = 0  # the id of padding, in every vocabulary
+PAD = 0  # the id of padding, in every vocabulary of ours
+
+
+def real_tokens(ids: Int[Tensor, "B L"], pad: int | None = PAD) -> Bool[Tensor, "B L"] | None:
+    """Which tokens are not padding; None, which stands for all, where no id means it."""
+    return None if pad is None else ids != pad
 
 
 class TokenEmbedding(nn.Module):
-    """table[ids] · √d_model.
+    """table[ids] · √d_model, or table[ids] if it is not to be scaled.
 
     Rows start with standard deviation 1/(2√d): as output weights they then give logits small enough
     that the first loss is close to ln(vocabulary).
     """
 
-    def __init__(self, vocab_size: int, d_model: int) -> None:
+    def __init__(self, vocab_size: int, d_model: int, scaled: bool = True) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model).normal_(std=0.5 / d_model**0.5))
-        self.scale = math.sqrt(d_model)
+        self.scale = math.sqrt(d_model) if scaled else 1.0
 
     def forward(self, ids: Int[Tensor, "B L"]) -> Float[Tensor, "B L d"]:
         return tap(self, "", nn.functional.embedding(ids, self.weight) * self.scale)

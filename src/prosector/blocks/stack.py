@@ -19,13 +19,24 @@ from prosector.tap import tap
 
 
 class Stack(nn.Module):
-    """N layers, their position encoding, and a norm at the end (pre-norm needs one, 2017 has none)."""
+    """N layers, their position encoding, and a norm at the end (pre-norm needs one, 2017 has none).
 
-    def __init__(self, layers: Sequence[nn.Module], position: Position, final_norm: nn.Module | None, dropout: float):
+    A norm at the beginning, on embeddings and positions together, is rarer: BERT and BLOOM have one.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[nn.Module],
+        position: Position,
+        final_norm: nn.Module | None,
+        dropout: float,
+        first_norm: nn.Module | None = None,
+    ):
         super().__init__()
         self.n_layers = len(layers)
         self.position = position
         self.dropout = Dropout(dropout)
+        self.first_norm = first_norm
         self.final_norm = final_norm
         for number, layer in enumerate(layers):
             self.add_module(str(number), layer)
@@ -56,9 +67,13 @@ class Stack(nn.Module):
             new_key_positions=positions,
         )
 
-    def enter(self, x: Float[Tensor, "B L d"], positions: Int[Tensor, "*B L"]) -> Float[Tensor, "B L d"]:
-        """Embeddings with their positions, and dropout."""
-        return tap(self, "input", self.dropout(self.position.embed(x, positions)))
+    def enter(
+        self, x: Float[Tensor, "B L d"], positions: Int[Tensor, "*B L"], real: Bool[Tensor, "B L"] | None
+    ) -> Float[Tensor, "B L d"]:
+        """Embeddings with their positions, normed if the stack begins with a norm, and dropout."""
+        x = self.position.embed(x, positions)
+        x = x if self.first_norm is None else self.first_norm(x, real)
+        return tap(self, "input", self.dropout(x))
 
     def leave(self, x: Float[Tensor, "B L d"], real: Bool[Tensor, "B L"] | None) -> Float[Tensor, "B L d"]:
         """The last layer's output, normed if the stack ends with a norm."""
@@ -88,7 +103,7 @@ class EncoderStack(Stack):
             mask = Mask.keys(real) if mask is None else mask & Mask.keys(real)
         bias = self.position.bias(positions, positions)
         scope = Scope(positions, positions, mask, bias, self.position.rotate)
-        x = self.enter(x, positions)
+        x = self.enter(x, positions, real)
         for layer in self.layers:
             x = layer(x, scope, real)
         return self.leave(x, real)
@@ -107,7 +122,7 @@ class CausalStack(Stack):
     ) -> Float[Tensor, "B L d"]:
         """Go over embeddings, all at once or, with a cache, some more of them; arguments as for `DecoderStack`."""
         scope = self.look_back(x, cache, positions, mask)
-        x = self.enter(x, scope.query_positions)
+        x = self.enter(x, scope.query_positions, real)
         for number, layer in enumerate(self.layers):
             x = layer(x, scope, real, None if cache is None else cache.self_attention[number])
         return self.leave(x, real)
@@ -142,7 +157,7 @@ class DecoderStack(Stack):
         memory_mask = None if memory_real is None else Mask.keys(memory_real)
         memory_scope = Scope(scope.query_positions, memory_positions, memory_mask)
 
-        x = self.enter(x, scope.query_positions)
+        x = self.enter(x, scope.query_positions, real)
         for number, layer in enumerate(self.layers):
             kept = None if cache is None else (cache.self_attention[number], cache.cross_attention[number])
             x = layer(x, memory, scope, memory_scope, kept, real)

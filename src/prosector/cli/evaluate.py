@@ -105,6 +105,7 @@ def say_text(model: str, data: str, limit: int | None, json_file: Path | None) -
     from prosector.evaluation.texts import surprise_at
 
     config, gpt, tokenizer = read_writer(find_model(model))
+    config.model.special.require_ours("measuring")
     lines = read_lines(text(data))[:limit]
     say(f"reading {len(lines):,} lines")
     found = surprise_at(gpt, lines, tokenizer, config.context)

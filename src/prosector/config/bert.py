@@ -6,26 +6,27 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from prosector.config.layer import LayerConfig
+from prosector.config.layer import Activation, LayerConfig
 from prosector.config.position import LearnedPositionConfig, PositionConfig
+from prosector.config.tokens import TokensConfig
 
 if TYPE_CHECKING:
     from prosector.models.bert import Bert
 
 
-class BertConfig(LayerConfig):
+class BertConfig(LayerConfig, TokensConfig):
     """One stack of layers that look at everything, one vocabulary, and what is asked of them."""
 
     kind: Literal["bert"] = Field("bert", description="the architecture")
     vocab: int = Field(8000, gt=4, description="entries of the vocabulary; [MASK] is one more")
     layers: int = Field(4, gt=0, description="layers of the stack")
     n_segments: int = Field(2, gt=0, description="kinds of segments, such as the two sentences of a pair")
+    fills: bool = Field(True, description="whether it has a head that fills gaps")
+    labels: bool = Field(True, description="whether it has a head that labels texts")
     n_labels: int = Field(
         2, gt=1, description="labels that a text as a whole can have; 2 for: do these two belong together?"
     )
-    activation: Literal["relu", "gelu", "swish", "swiglu"] = Field(
-        "gelu", description="what is inside a feed-forward network"
-    )
+    activation: Activation = Field("gelu", description="what is inside a feed-forward network")
     position: PositionConfig = Field(LearnedPositionConfig(max_length=512), description="the position encoding")
 
     def summary(self) -> str:

@@ -45,6 +45,7 @@ class WriterFolder(Folder):
     """That of a model that only writes."""
 
     kind: Literal["gpt"] = Field("gpt", description="the architecture")
+    unit: Literal["line", "text"] = Field("line", description="what <eos> ends: a line, or a text of many lines")
     context: int = Field(128, gt=1, description="how many tokens it was trained to read at once")
     model: GptConfig = Field(description="the model's config")
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from prosector.config.layer import LayerConfig
+from prosector.config.tokens import TokensConfig
 
 if TYPE_CHECKING:
     from prosector.models.gpt import Gpt
 
 
-class GptConfig(LayerConfig):
+class GptConfig(LayerConfig, TokensConfig):
     """One stack of layers that look back, and one vocabulary."""
 
     kind: Literal["gpt"] = Field("gpt", description="the architecture")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from prosector.blocks import DecoderLayer, EncoderLayer
     from prosector.positions import Position
 
+Activation = Literal["relu", "gelu", "gelu-tanh", "swish", "swiglu", "geglu"]
+
 
 class LayerConfig(Config):
     """Attention, feed-forward, residual path and norm of one layer, and where positions come in."""
@@ -25,11 +27,16 @@ class LayerConfig(Config):
     n_kv_heads: int | None = Field(None, gt=0, description="heads of keys and values; as many as n_heads if not given")
     d_head: int | None = Field(None, gt=0, description="features of a head; d_model / n_heads if not given")
     d_ff: int = Field(1024, gt=0, description="features inside the feed-forward network")
-    activation: Literal["relu", "gelu", "swish", "swiglu"] = Field("relu", description="what is inside it")
+    activation: Activation = Field("relu", description="what is inside it")
     norm: Literal["layer", "rms", "batch"] = Field("layer", description="the kind of normalisation")
+    norm_eps: float | None = Field(None, gt=0, description="ε inside its root; if not given, 1e-5, or 1e-6 of rms")
     norm_placement: Literal["pre", "post"] = Field("pre", description="before a sublayer, or after the sum as in 2017")
     final_norm: bool | None = Field(None, description="a norm after the last layer; if not given, with pre-norm only")
     bias: bool = Field(True, description="whether linear maps add a bias")
+    qkv_bias: bool | None = Field(None, description="whether those of queries, keys, values do; if not given, as bias")
+    attention_scale: float | None = Field(
+        None, gt=0, description="what scores are multiplied by; 1/√d_head if not given, and 1 in T5"
+    )
     dropout: float = Field(0.1, ge=0, lt=1, description="share of values dropped after embeddings and sublayers")
     attention_dropout: float = Field(0.0, ge=0, lt=1, description="share of attention weights dropped")
     kernel: Literal["sdpa", "written-out", "flex"] = Field("sdpa", description="how attention is computed")
@@ -55,23 +62,27 @@ class LayerConfig(Config):
             n_kv_heads=self.n_kv_heads,
             d_head=self.d_head,
             bias=self.bias,
+            qkv_bias=self.qkv_bias,
             dropout=self.attention_dropout,
             kernel=KERNELS[self.kernel],
+            scale=self.attention_scale,
         )
 
     def build_feed_forward(self) -> nn.Module:
         """The feed-forward network of a layer."""
-        from prosector.blocks import FeedForward, SwiGLU
+        from prosector.blocks import FeedForward, GeGLU, SwiGLU
 
-        if self.activation == "swiglu":
-            return SwiGLU(self.d_model, self.d_ff, bias=self.bias)
+        gated = {"swiglu": SwiGLU, "geglu": GeGLU}
+        if self.activation in gated:
+            return gated[self.activation](self.d_model, self.d_ff, bias=self.bias)
         return FeedForward(self.d_model, self.d_ff, self.activation, bias=self.bias)
 
     def build_norm(self) -> nn.Module:
         """One norm."""
         from prosector.blocks import BatchNorm, LayerNorm, RMSNorm
 
-        return {"layer": LayerNorm, "rms": RMSNorm, "batch": BatchNorm}[self.norm](self.d_model)
+        eps: dict[str, Any] = {} if self.norm_eps is None else {"eps": self.norm_eps}
+        return {"layer": LayerNorm, "rms": RMSNorm, "batch": BatchNorm}[self.norm](self.d_model, **eps)
 
     def build_final_norm(self) -> nn.Module | None:
         """The norm after the last layer, if there is one."""

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from prosector.config.layer import LayerConfig
+from prosector.config.tokens import TokensConfig
 from prosector.config.vocabularies import VocabulariesConfig
 
 if TYPE_CHECKING:
     from prosector.models.transformer import Transformer
 
 
-class TransformerConfig(LayerConfig, VocabulariesConfig):
+class TransformerConfig(LayerConfig, TokensConfig, VocabulariesConfig):
     """Two stacks of layers, two vocabularies."""
 
     kind: Literal["transformer"] = Field("transformer", description="the architecture")

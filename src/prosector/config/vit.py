@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from prosector.config.layer import LayerConfig
+from prosector.config.layer import Activation, LayerConfig
 from prosector.config.position import PositionConfig
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class ViTConfig(LayerConfig):
         "class-token", description="what is classed: a token of its own, or the mean of all"
     )
     n_classes: int = Field(10, gt=1, description="classes of pictures")
-    activation: Literal["relu", "gelu", "swish", "swiglu"] = Field("gelu", description="what is inside it")
+    activation: Activation = Field("gelu", description="what is inside it")
     position: Literal["grid"] | PositionConfig = Field(  # type: ignore[assignment]
         "grid", description="grid: a learned vector for each place, interpolated for other sizes; or a text's encoding"
     )

@@ -46,9 +46,9 @@ class Batch:
         return Batch(self.src.to(device), self.tgt_in.to(device), self.labels.to(device), self.n_tokens)
 
 
-def pad(rows: Sequence[Sequence[int]]) -> Int[Tensor, "B L"]:
-    """Rows of ids, filled up with `<pad>` on the right to the longest."""
-    table = np.full((len(rows), max(map(len, rows), default=0)), PAD, dtype=np.int64)
+def pad(rows: Sequence[Sequence[int]], filler: int = PAD) -> Int[Tensor, "B L"]:
+    """Rows of ids, filled up with `<pad>`, or another id, on the right to the longest."""
+    table = np.full((len(rows), max(map(len, rows), default=0)), filler, dtype=np.int64)
     for number, row in enumerate(rows):
         table[number, : len(row)] = row
     return torch.from_numpy(table)

@@ -20,8 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from prosector.decoding.hypothesis import Hypothesis, hypothesis, length_normalised
-from prosector.decoding.step import EncoderDecoder, Rule, Writer, anything_goes, one_for_each
-from prosector.text.special import EOS, SOS
+from prosector.decoding.step import EncoderDecoder, Rule, Writer, anything_goes, first_id, one_for_each, special_of
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
@@ -64,7 +63,7 @@ def choose(
     Returns:
         The chosen continuations as (number of the beginning, token, Σ log p), and what of `held` stays.
     """
-    candidates = [(log_p, -1, EOS) for log_p in held]
+    candidates = [(log_p, -1, -1) for log_p in held]
     for parent, (begun, following) in enumerate(zip(running, continuations, strict=True)):
         candidates += [(begun.log_p + log_p, parent, token) for token, log_p in following]
     chosen = sorted(candidates, key=lambda candidate: -candidate[0])[:k]  # a stable sort
@@ -100,6 +99,7 @@ class Beam:
     alpha: float
     n_best: int
     max_length: int
+    ends: Sequence[int]
     running: list[Running] = field(default_factory=lambda: [Running([], 0.0)])
     held: list[float] = field(default_factory=list)
     finished: list[Hypothesis] = field(default_factory=list)  # all of them, also those no longer in the beam
@@ -109,12 +109,12 @@ class Beam:
         """One step on. Returns which of the running hypotheses each of the new ones goes on from."""
         begun, self.running, parents = self.running, [], []
         if begun and len(begun[0].ids) == self.max_length:  # all are as long: they can end, or are cut
-            continuations = [[(token, log_p) for token, log_p in some if token == EOS] for some in continuations]
+            continuations = [[(token, log_p) for token, log_p in some if token in self.ends] for some in continuations]
             self.cut = [hypothesis(ids, log_p, False, self.alpha) for ids, log_p in begun]
         chosen, self.held = choose(begun, continuations, self.held, self.size)
         for parent, token, log_p in chosen:
             ids = begun[parent].ids
-            if token == EOS:
+            if token in self.ends:
                 self.held.append(log_p)
                 self.finished.append(hypothesis(ids, log_p, True, self.alpha))
             else:
@@ -164,11 +164,12 @@ def beam_search(
     """
     if beam < 1 or n_best < 1 or alpha < 0:
         raise ValueError(f"beam={beam}, n_best={n_best} and alpha={alpha}: the first two start at 1, alpha at 0")
-    beams = [Beam(beam, alpha, n_best, longest) for longest in one_for_each(max_length, len(src))]
+    special = special_of(model)
+    beams = [Beam(beam, alpha, n_best, longest, special.ends) for longest in one_for_each(max_length, len(src))]
     writer = Writer(model, src)
     while any(search.running for search in beams):
         rows = [(source, begun) for source, search in enumerate(beams) for begun in search.running]
-        last = [begun.ids[-1] if begun.ids else SOS for _, begun in rows]
+        last = [begun.ids[-1] if begun.ids else first_id(special) for _, begun in rows]
         log_p = writer.step(last, [rule(source, begun.ids) for source, begun in rows])  # [R, V]
         continuations = likeliest_tokens(log_p, beam)
 

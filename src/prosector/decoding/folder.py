@@ -124,7 +124,7 @@ def only_tokenizer(folder: Path, vocab: int) -> Tokenizer:
 
 def require_size(folder: Path, whose: str, tokenizer: Tokenizer, expected: int) -> None:
     """Raises ValueError if a tokenizer is not the model's."""
-    if tokenizer.vocab_size != expected:
+    if tokenizer.vocab_size > expected or (tokenizer.exact and tokenizer.vocab_size != expected):
         raise ValueError(f"{folder}: the {whose} tokenizer has {tokenizer.vocab_size} entries and the model {expected}")
 
 

@@ -12,8 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from prosector.decoding.hypothesis import Hypothesis, hypothesis
-from prosector.decoding.step import EncoderDecoder, Rule, Writer, one_for_each
-from prosector.text.special import EOS, SOS
+from prosector.decoding.step import EncoderDecoder, Rule, Writer, first_id, one_for_each, special_of
 
 # The next token of each row, given log p [B, V] (-∞ where forbidden), each row's source, and how much is written.
 NextTokens = Callable[[Tensor, Sequence[int], int], Tensor]
@@ -32,13 +31,13 @@ def write(
 
     One with `max_length` tokens may still end by itself; otherwise it is cut there, unfinished.
     """
-    longest = one_for_each(max_length, len(src))
+    longest, special = one_for_each(max_length, len(src)), special_of(model)
     written: list[list[int]] = [[] for _ in longest]
     log_p, finished = [0.0] * len(longest), [False] * len(longest)
 
     writer = Writer(model, src)
     sources = list(range(len(longest)))  # whose target each row of the batch is
-    last = [SOS] * len(longest)
+    last = [first_id(special)] * len(longest)
     while sources:
         n_written = len(written[sources[0]])
         scores = writer.step(last, [rule(source, written[source]) for source in sources])  # [B, V]
@@ -46,7 +45,7 @@ def write(
         gains: Float[Tensor, " B"] = scores.gather(1, tokens[:, None]).squeeze(1)
         going = []
         for row, (source, token, gain) in enumerate(zip(sources, tokens.tolist(), gains.tolist(), strict=True)):
-            if token == EOS:
+            if token in special.ends:
                 log_p[source] += gain
                 finished[source] = True
             elif n_written < longest[source]:

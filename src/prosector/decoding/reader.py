@@ -17,7 +17,7 @@ from prosector.decoding.folder import read_reader
 from prosector.decoding.from_folder import FromFolder
 from prosector.models.bert import Bert
 from prosector.text import Tokenizer
-from prosector.text.special import EOS, N_SPECIAL, SOS
+from prosector.text.special import N_SPECIAL, PAD
 
 MASK = "[MASK]"
 GAP = "\ue000"  # a private character, of which no text has any, stands for the gap while the text is cut up
@@ -40,6 +40,9 @@ class Reader(FromFolder):
 
     def __init__(self, config: ReaderFolder, model: Bert, tokenizer: Tokenizer) -> None:
         self.config, self.model, self.tokenizer = config, model.eval(), tokenizer
+        self.special = config.model.special
+        given = (*self.special.unwritten, *self.special.ends, self.special.mask)
+        self.no_words = [id for id in given if id is not None]
 
     @torch.inference_mode()
     def fill(self, text: str, top: int = 5) -> list[Gap]:
@@ -56,8 +59,10 @@ class Reader(FromFolder):
             raise ValueError(f"the text has {len(ids)} tokens, and the model reads {self.config.max_tokens} at most")
         device = next(self.model.parameters()).device
         scores = self.model(torch.tensor([ids], device=device))[0, places].float()  # [gaps, V]
-        scores[:, :N_SPECIAL] = -torch.inf
-        values, tokens = scores.softmax(dim=-1).topk(min(top, scores.shape[1] - N_SPECIAL), dim=-1)
+        scores[:, self.no_words] = -torch.inf
+        scores[:, self.tokenizer.vocab_size :] = -torch.inf  # spare rows of an imported model
+        n_words = int((scores[0] > -torch.inf).sum())
+        values, tokens = scores.softmax(dim=-1).topk(min(top, n_words), dim=-1)
         return [
             Gap([Guess(self.word(token), p) for token, p in zip(*row, strict=True)])
             for row in zip(tokens.tolist(), values.tolist(), strict=True)
@@ -70,9 +75,14 @@ class Reader(FromFolder):
         return text
 
     def ids(self, text: str) -> list[int]:
-        """What the model reads: a gap is one token, the space before it included."""
+        """What the model reads: a gap is one token, the space before it included.
+
+        A vocabulary that has [MASK] among its words finds it in the text itself.
+        """
+        if self.special.mask is not None:
+            return self.enclosed(self.tokenizer.encode(text))
         of_gap = self.tokenizer.encode(GAP)[-len(GAP.encode()) :]
-        ids = [SOS, *self.tokenizer.encode(text.replace(MASK, GAP)), EOS]
+        ids = self.enclosed(self.tokenizer.encode(text.replace(MASK, GAP)))
         found: list[int] = []
         place = 0
         while place < len(ids):
@@ -85,6 +95,11 @@ class Reader(FromFolder):
                 found.append(ids[place])
                 place += 1
         return found
+
+    def enclosed(self, ids: list[int]) -> list[int]:
+        """A text's ids between its begin and its end."""
+        before, after = ([] if id is None else [id] for id in (self.special.sos, self.special.eos))
+        return [*before, *ids, *after]
 
     def word(self, token: int) -> str:
         """A token as people read it."""
@@ -100,8 +115,12 @@ class Reader(FromFolder):
         if not self.config.labels:
             raise ValueError("this model has learned no labels: train it further on labelled texts")
         device = next(self.model.parameters()).device
-        rows = [[SOS, *self.tokenizer.encode(text)[: self.config.max_tokens - 2], EOS] for text in texts]
-        chances = self.model.classify(self.model.hidden(pad(rows).to(device))).float().softmax(dim=-1)
+        rows = [self.enclosed(self.tokenizer.encode(text)[: self.config.max_tokens - 2]) for text in texts]
+        chances = (
+            self.model.classify(self.model.hidden(pad(rows, self.special.pad or PAD).to(device)))
+            .float()
+            .softmax(dim=-1)
+        )
         return [
             [Guess(self.config.labels[i], row[i]) for i in sorted(range(len(row)), key=lambda i: -row[i])]
             for row in chances.tolist()

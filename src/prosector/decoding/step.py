@@ -10,9 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from prosector.attention import Cache
-from prosector.text.special import PAD, SOS, UNK
+from prosector.config.special import SpecialIds
 
-NEVER = [PAD, UNK, SOS]  # no one writes these
+OURS = SpecialIds()
 
 # Which tokens must not come next, given the number of the source and what is written for it so far.
 # `<eos>` may not be among them, so that there is always something to write.
@@ -22,6 +22,24 @@ Rule = Callable[[int, Sequence[int]], Collection[int]]
 def anything_goes(source: int, written: Sequence[int]) -> Collection[int]:
     """The rule that forbids nothing."""
     return ()
+
+
+def special_of(model: object) -> SpecialIds:
+    """The ids that are no text for a model: its config's, or ours if it says nothing of them."""
+    found: SpecialIds = getattr(getattr(model, "config", None), "special", OURS)
+    return found
+
+
+def first_id(special: SpecialIds) -> int:
+    """What a target begins with: the begin's id, or the end's where there is none.
+
+    Raises:
+        ValueError: there is neither.
+    """
+    for id in (special.sos, special.eos):
+        if id is not None:
+            return id
+    raise ValueError("the model names no id that a text begins or ends with: special.sos and special.eos are missing")
 
 
 class EncoderDecoder(Protocol):
@@ -41,7 +59,9 @@ class Writer:
 
     def __init__(self, model: EncoderDecoder, src: Int[Tensor, "B Ls"]) -> None:
         self.model = model
-        self.real = src != PAD
+        special = special_of(model)
+        self.unwritten = special.unwritten
+        self.real = torch.ones_like(src, dtype=torch.bool) if special.pad is None else src != special.pad
         self.memory = model.encode(src)
         self.cache = model.new_cache()
 
@@ -55,7 +75,7 @@ class Writer:
         hidden = self.model.decode(new, self.memory, self.real, self.cache)
         logits = self.model.logits(hidden[:, -1])
         log_p = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
-        log_p[:, NEVER] = -torch.inf
+        log_p[:, self.unwritten] = -torch.inf
         places = [(row, token) for row, tokens in enumerate(forbidden) for token in tokens]
         if places:
             rows, columns = torch.tensor(places, device=log_p.device).T

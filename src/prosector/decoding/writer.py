@@ -18,11 +18,9 @@ from prosector.config.model import n_positions
 from prosector.decoding.folder import read_writer
 from prosector.decoding.from_folder import FromFolder
 from prosector.decoding.sampling import at_temperature, draw, generator_of, keep_top_k, keep_top_p
+from prosector.decoding.step import first_id
 from prosector.models.gpt import Gpt
 from prosector.text import Tokenizer
-from prosector.text.special import EOS, PAD, SOS, UNK
-
-NEVER = [PAD, UNK, SOS]
 
 
 class TextWriter(FromFolder):
@@ -38,6 +36,7 @@ class TextWriter(FromFolder):
 
     def __init__(self, config: WriterFolder, model: Gpt, tokenizer: Tokenizer) -> None:
         self.config, self.model, self.tokenizer = config, model.eval(), tokenizer
+        self.special = config.model.special
 
     def write(self, beginning: str, **options: float | int | None) -> str:
         """What follows a beginning, to the end of the line or what `options`, those of `stream`, say otherwise."""
@@ -66,13 +65,15 @@ class TextWriter(FromFolder):
             seed: a beginning and a seed give the same again.
         """
         chance = torch.rand(max_tokens, generator=generator_of(seed, beginning), dtype=torch.float64)
-        ids = [EOS, *self.read(beginning)]
-        line = self.tokenizer.encode(beginning.split("\n")[-1])  # what stands in it, and what comes to it
+        ids = self.read(beginning)
+        line = self.tokenizer.encode(self.unit_of(beginning))  # what stands in it, and what comes to it
         shown, n_ended = self.tokenizer.decode(line), 0
         for scores, number in zip(self.scores(ids), range(max_tokens), strict=False):
             token = pick(scores, temperature, top_k, top_p, chance[number])
             ids.append(token)
-            if token == EOS:
+            if token in self.special.ends and self.config.unit == "text":
+                return
+            if token in self.special.ends:
                 yield self.tokenizer.decode(line)[len(shown) :] + "\n"
                 line, shown, n_ended = [], "", n_ended + 1
                 if n_ended == n_lines:
@@ -81,14 +82,28 @@ class TextWriter(FromFolder):
             line.append(token)
             text = self.tokenizer.decode(line)
             if not text.endswith("\ufffd"):  # the rest of a character's bytes is still to come
-                yield text[len(shown) :]
-                shown = text
+                new, shown = text[len(shown) :], text
+                yield new
+                n_ended += new.count("\n") if self.config.unit == "text" else 0
+                if n_ended >= n_lines:
+                    return
+
+    def unit_of(self, beginning: str) -> str:
+        """The part of a beginning that is still being written: its last line, or all of it."""
+        return beginning if self.config.unit == "text" else beginning.split("\n")[-1]
 
     def read(self, beginning: str) -> list[int]:
-        """The ids of a beginning; of all lines but the last the end is read too."""
-        *whole, last = beginning.split("\n")
-        ids = [id for line in whole for id in [*self.tokenizer.encode(line), EOS]]
-        return ids + self.tokenizer.encode(last)
+        """The ids of a beginning, and what stands before it.
+
+        Of lines, the end of all but the last is read too, and an end stands before the first. A text has its begin
+        before it, if the model knows one; of nothing, something has to be read: a begin or an end.
+        """
+        if self.config.unit == "text":
+            ids = self.tokenizer.encode(beginning)
+            return [first_id(self.special), *ids] if self.special.sos is not None or not ids else ids
+        end = self.special.ends[0]
+        lines = [self.tokenizer.encode(line) for line in beginning.split("\n")]
+        return [id for line in lines for id in [end, *line]]
 
     @torch.inference_mode()
     def scores(self, ids: list[int]) -> Iterator[Tensor]:
@@ -102,7 +117,8 @@ class TextWriter(FromFolder):
             new = torch.tensor([ids[done:]], device=device)
             logits = self.model.logits(self.model.hidden(new, cache)[:, -1])
             done = len(ids)
-            logits[:, NEVER] = -torch.inf
+            logits[:, self.special.unwritten] = -torch.inf
+            logits[:, self.tokenizer.vocab_size :] = -torch.inf  # spare rows of an imported model
             yield logits.float().log_softmax(dim=-1)
 
 

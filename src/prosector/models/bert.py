@@ -6,7 +6,7 @@
     label  = W tanh(W_p hidden_0)                a score for each label of the whole, from its first token
 
 Devlin et al. 2019, sections 3 and 3.1, where they are called MLM and NSP. The text is `<sos> a … <eos> b … <eos>`
-(there: [CLS], [SEP]); [MASK] is the id after the vocabulary's last. Padding is token 0.
+(there: [CLS], [SEP]); [MASK] is the id after the vocabulary's last, or one of its own.
 
 Shapes: B batch, L length, d features, V vocabulary, C labels.
 """
@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from prosector.attention import Dropout
-from prosector.blocks import PAD, EncoderStack, TokenEmbedding
+from prosector.blocks import EncoderStack, TokenEmbedding, real_tokens
 from prosector.config.bert import BertConfig
 from prosector.tap import tap
 
@@ -29,42 +29,58 @@ class Bert(nn.Module):
         super().__init__()
         self.config = config
         d = config.d_model
-        self.embedding = TokenEmbedding(config.vocab + 1, d)
+        self.embedding = TokenEmbedding(config.vocab + (config.special.mask is None), d, config.scale_embedding)
         self.segments = nn.Parameter(0.5 * torch.randn(config.n_segments, d))
         self.encoder = EncoderStack(
             [config.build_encoder_layer() for _ in range(config.layers)],
             config.build_position(bidirectional=True),
             config.build_final_norm(),
             config.dropout,
+            config.build_norm() if config.embedding_norm else None,
         )
-        self.fill_inner = nn.Linear(d, d)
-        self.fill_norm = config.build_norm()
-        self.fill_bias = nn.Parameter(torch.zeros(config.vocab))
-        self.pool = nn.Linear(d, d)
-        self.dropout = Dropout(config.dropout)
-        self.label = nn.Linear(d, config.n_labels)
-        nn.init.normal_(self.label.weight, std=0.02)
-        nn.init.zeros_(self.label.bias)
+        if config.fills:
+            self.fill_inner = nn.Linear(d, d)
+            self.fill_norm = config.build_norm()
+            self.fill_bias = nn.Parameter(torch.zeros(config.vocab))
+        if config.labels:
+            self.pool = nn.Linear(d, d)
+            self.dropout = Dropout(config.dropout)
+            self.label = nn.Linear(d, config.n_labels)
+            nn.init.normal_(self.label.weight, std=0.02)
+            nn.init.zeros_(self.label.bias)
 
     @property
     def mask_id(self) -> int:
         """The id of [MASK]."""
-        return self.config.vocab
+        given = self.config.special.mask
+        return self.config.vocab if given is None else given
 
     def hidden(self, ids: Int[Tensor, "B L"], segments: Int[Tensor, "B L"] | None = None) -> Float[Tensor, "B L d"]:
         """One vector a token; all of the first segment by default."""
         segments = torch.zeros_like(ids) if segments is None else segments
         x = self.embedding(ids) + F.embedding(segments, self.segments)
-        return self.encoder(x, ids != PAD)
+        return self.encoder(x, real_tokens(ids, self.config.special.pad))
 
     def fill(self, hidden: Float[Tensor, "*B d"]) -> Float[Tensor, "*B V"]:
-        """A score for each word of the vocabulary, [MASK] not among them."""
+        """A score for each word of the vocabulary; [MASK] is among them only if it is a word of it.
+
+        Raises:
+            ValueError: the model was made without this head.
+        """
+        if not self.config.fills:
+            raise ValueError("this BERT fills no gaps: it has no head for it (fills is false)")
         inner = self.fill_norm(F.gelu(self.fill_inner(hidden)))
         words = self.embedding.weight[: self.config.vocab]
         return tap(self, "fill", F.linear(inner, words, self.fill_bias))
 
     def classify(self, hidden: Float[Tensor, "B L d"]) -> Float[Tensor, "B C"]:
-        """A score for each label of the whole text."""
+        """A score for each label of the whole text.
+
+        Raises:
+            ValueError: the model was made without this head.
+        """
+        if not self.config.labels:
+            raise ValueError("this BERT labels no texts: it has no head for it (labels is false)")
         pooled = tap(self, "pooled", self.pool(hidden[:, 0]).tanh())
         return tap(self, "label", self.label(self.dropout(pooled)))
 

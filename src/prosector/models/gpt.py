@@ -4,7 +4,7 @@
     logits = hidden · Wᵀ                 a score for each word that may come next
 
 Without a source there is nothing to look at but one's own past: a layer is the encoder's, with a causal mask
-(Radford et al. 2018 and 2019; pre-norm and tied tables since then). Padding is token 0.
+(Radford et al. 2018 and 2019; pre-norm and tied tables since then).
 
 Shapes: B batch, L length, d features, V vocabulary.
 """
@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from prosector.attention import Cache, Mask
-from prosector.blocks import PAD, CausalStack, TokenEmbedding, output_table
+from prosector.blocks import CausalStack, TokenEmbedding, output_table, real_tokens
 from prosector.config.gpt import GptConfig
 from prosector.tap import tap
 
@@ -24,12 +24,13 @@ class Gpt(nn.Module):
     def __init__(self, config: GptConfig) -> None:
         super().__init__()
         self.config = config
-        self.embedding = TokenEmbedding(config.vocab, config.d_model)
+        self.embedding = TokenEmbedding(config.vocab, config.d_model, config.scale_embedding)
         self.decoder = CausalStack(
             [config.build_encoder_layer() for _ in range(config.layers)],
             config.build_position(bidirectional=False),
             config.build_final_norm(),
             config.dropout,
+            config.build_norm() if config.embedding_norm else None,
         )
         self.output = output_table(self.embedding, self.embedding, "target" if config.tie else "none")
 
@@ -44,7 +45,8 @@ class Gpt(nn.Module):
 
         With a cache, `ids` is what is new. Padding on the left needs its `positions` and a `mask`.
         """
-        return self.decoder(self.embedding(ids), cache, positions, mask, ids != PAD)
+        real = real_tokens(ids, self.config.special.pad)
+        return self.decoder(self.embedding(ids), cache, positions, mask, real)
 
     def logits(self, hidden: Float[Tensor, "B L d"]) -> Float[Tensor, "B L V"]:
         """A score for each word that may follow each token."""

@@ -10,16 +10,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from prosector.blocks import PAD
+from prosector.blocks import PAD, real_tokens
 from prosector.tap import tap
 
 
 class Seq2Seq(nn.Module, ABC):
     """A translator: source ids in, a score for each next target id out. A model writes the three abstract methods."""
 
+    config: Any
     output: nn.Linear
 
     @abstractmethod
@@ -34,13 +35,18 @@ class Seq2Seq(nn.Module, ABC):
     def new_cache(self) -> Any:
         """An empty cache for decoding step by step; `len` counts its tokens, `select` reorders its rows."""
 
+    def real(self, ids: Int[Tensor, "B L"]) -> Bool[Tensor, "B L"] | None:
+        """Which tokens are not padding; None if the model has no id for it."""
+        special = getattr(self.config, "special", None)
+        return real_tokens(ids, PAD if special is None else special.pad)
+
     def logits(self, hidden: Float[Tensor, "B Lt d"]) -> Float[Tensor, "B Lt V"]:
         """A score for each word that may follow each target token."""
         return tap(self, "logits", self.output(hidden))
 
     def hidden(self, src: Int[Tensor, "B Ls"], tgt: Int[Tensor, "B Lt"]) -> Float[Tensor, "B Lt d"]:
         """The decoder's vectors for a whole target at once (teacher forcing)."""
-        return self.decode(tgt, self.encode(src), src != PAD)
+        return self.decode(tgt, self.encode(src), self.real(src))
 
     def forward(self, src: Int[Tensor, "B Ls"], tgt: Int[Tensor, "B Lt"]) -> Float[Tensor, "B Lt V"]:
         """The logits of a whole target at once; `tgt` begins with `<sos>`."""

@@ -5,7 +5,7 @@
     logits = hidden · W_outᵀ                           a score for each word that may come next
 
 Attention Is All You Need (Vaswani et al. 2017), with what has since become usual as a choice:
-pre-norm, other position encodings, shared tables. Padding is token 0, on either side of a sentence.
+pre-norm, other position encodings, shared tables. Padding may stand on either side of a sentence.
 
 Shapes: B batch, Ls and Lt source and target length, d features, V target vocabulary.
 """
@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from prosector.attention import Cache, Mask
-from prosector.blocks import PAD, DecoderStack, EncoderStack, TokenEmbedding, output_table
+from prosector.blocks import DecoderStack, EncoderStack, TokenEmbedding, output_table
 from prosector.config.transformer import TransformerConfig
 from prosector.models.seq2seq import Seq2Seq
 
@@ -25,19 +25,21 @@ class Transformer(Seq2Seq):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        self.source_embedding = TokenEmbedding(config.source_vocab, config.d_model)
-        self.target_embedding = TokenEmbedding(config.target_vocab, config.d_model)
+        self.source_embedding = TokenEmbedding(config.source_vocab, config.d_model, config.scale_embedding)
+        self.target_embedding = TokenEmbedding(config.target_vocab, config.d_model, config.scale_embedding)
         self.encoder = EncoderStack(
             [config.build_encoder_layer() for _ in range(config.encoder_layers)],
             config.build_position(bidirectional=True),
             config.build_final_norm(),
             config.dropout,
+            config.build_norm() if config.embedding_norm else None,
         )
         self.decoder = DecoderStack(
             [config.build_decoder_layer() for _ in range(config.decoder_layers)],
             config.build_position(bidirectional=False),
             config.build_final_norm(),
             config.dropout,
+            config.build_norm() if config.embedding_norm else None,
         )
         self.output = output_table(self.source_embedding, self.target_embedding, config.tie)
 
@@ -48,7 +50,7 @@ class Transformer(Seq2Seq):
         mask: Mask | None = None,
     ) -> Float[Tensor, "B Ls d"]:
         """Read the source: one vector a token."""
-        return self.encoder(self.source_embedding(src), src != PAD, positions, mask)
+        return self.encoder(self.source_embedding(src), self.real(src), positions, mask)
 
     def decode(
         self,
@@ -64,7 +66,7 @@ class Transformer(Seq2Seq):
         With a cache, `tgt` is what is new. Padding on the left needs its `positions` and a `mask`.
         """
         x = self.target_embedding(tgt)
-        return self.decoder(x, memory, memory_real, cache, positions, mask, tgt != PAD)
+        return self.decoder(x, memory, memory_real, cache, positions, mask, self.real(tgt))
 
     def new_cache(self) -> Cache:
         """An empty cache for decoding step by step."""

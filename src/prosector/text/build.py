@@ -7,6 +7,7 @@ from pathlib import Path
 
 from prosector.config.text import TokenizerConfig
 from prosector.text.characters import CharacterTokenizer, train_characters
+from prosector.text.imported import ImportedTokenizer
 from prosector.text.pieces import PieceTokenizer, train_pieces
 from prosector.text.tokenizer import Language, Role, Tokenizer
 from prosector.text.vocabulary import VocabularyTokenizer
@@ -75,6 +76,9 @@ def load_tokenizers(folder: str | Path) -> tuple[Tokenizer, Tokenizer]:
         ValueError: a file is missing, damaged, or one too many.
     """
     folder = Path(folder)
+    if (path := folder / ImportedTokenizer.suffix).is_file():
+        imported = ImportedTokenizer.load(path)
+        return imported, imported
     joint, source, target = (_find(folder, role) for role in ("joint", "source", "target"))
     match joint, source, target:
         case Path(), None, None:

@@ -1,7 +1,7 @@
 """What every tokenizer does: text to ids, ids to text, and both to a file.
 
 A tokenizer never adds `<sos>` or `<eos>`: whoever makes batches does, and `decode` skips them.
-The kinds: `pieces.py` (BPE and unigram), `words.py`, `characters.py`.
+The kinds: `pieces.py` (BPE and unigram), `words.py`, `characters.py`; `imported.py` reads those of other libraries.
 """
 
 from abc import ABC, abstractmethod
@@ -17,6 +17,7 @@ class Tokenizer(ABC):
     """Text to ids and back. Ids 0..3 are `<pad>`, `<unk>`, `<sos>`, `<eos>`."""
 
     suffix: ClassVar[str]  # of its file: a role and this make the name, `source.spm`
+    exact: ClassVar[bool] = True  # whether a model has exactly as many rows; that of another library may have more
 
     @property
     @abstractmethod

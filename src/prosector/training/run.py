@@ -19,6 +19,7 @@ from prosector.config.pictures import PictureRunConfig
 from prosector.config.reading import LabellingConfig, ReadingConfig
 from prosector.config.run import AnyRun, RunConfig
 from prosector.config.segmenting import SegmentingRunConfig
+from prosector.config.tokens import TokensConfig
 from prosector.config.writing import WritingConfig
 from prosector.decoding.folder import write_model
 from prosector.models.weights import load_weights, replace_text, save_weights
@@ -129,6 +130,8 @@ def train(
             start = start_again(work, place, digest)
         else:
             start = work.afresh() if start_from is None else work.further(start_from)
+            if isinstance(start.config.model, TokensConfig):
+                start.config.model.special.require_ours("training")
             start = start._replace(command=command)
             write_start(place, start, digest)
         loop = prepare(work, start, place, reporter)
