@@ -7,6 +7,7 @@ import torch
 from pydantic import ValidationError
 from tests.helpers import POSITIONS, TINY, sentences, tiny
 
+from prosector.blocks import PAD
 from prosector.config.run import explain
 from prosector.config.special import SpecialIds
 from prosector.config.transformer import TransformerConfig

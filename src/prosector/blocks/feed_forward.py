@@ -70,4 +70,4 @@ class SwiGLU(nn.Module):
 class GeGLU(SwiGLU):
     """(gelu(x W_gateᵀ) ⊙ (x W_inᵀ)) W_outᵀ, by GELU's tanh formula."""
 
-    opening = staticmethod(gelu_tanh)  # type: ignore[assignment]
+    opening = staticmethod(gelu_tanh)

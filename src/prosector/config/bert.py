@@ -18,9 +18,10 @@ class BertConfig(LayerConfig, TokensConfig):
     """One stack of layers that look at everything, one vocabulary, and what is asked of them."""
 
     kind: Literal["bert"] = Field("bert", description="the architecture")
-    vocab: int = Field(8000, gt=4, description="entries of the vocabulary; [MASK] is one more")
+    vocab: int = Field(8000, gt=4, description="entries of the vocabulary; [MASK] is one more, or one of them")
     layers: int = Field(4, gt=0, description="layers of the stack")
     n_segments: int = Field(2, gt=0, description="kinds of segments, such as the two sentences of a pair")
+    mask_row: bool = Field(True, description="whether [MASK] has a row of its own, after the vocabulary's")
     fills: bool = Field(True, description="whether it has a head that fills gaps")
     labels: bool = Field(True, description="whether it has a head that labels texts")
     n_labels: int = Field(

@@ -116,11 +116,8 @@ class Reader(FromFolder):
             raise ValueError("this model has learned no labels: train it further on labelled texts")
         device = next(self.model.parameters()).device
         rows = [self.enclosed(self.tokenizer.encode(text)[: self.config.max_tokens - 2]) for text in texts]
-        chances = (
-            self.model.classify(self.model.hidden(pad(rows, self.special.pad or PAD).to(device)))
-            .float()
-            .softmax(dim=-1)
-        )
+        ids = pad(rows, self.special.pad or PAD).to(device)
+        chances = self.model.classify(self.model.hidden(ids)).float().softmax(dim=-1)
         return [
             [Guess(self.config.labels[i], row[i]) for i in sorted(range(len(row)), key=lambda i: -row[i])]
             for row in chances.tolist()

@@ -29,7 +29,7 @@ class Bert(nn.Module):
         super().__init__()
         self.config = config
         d = config.d_model
-        self.embedding = TokenEmbedding(config.vocab + (config.special.mask is None), d, config.scale_embedding)
+        self.embedding = TokenEmbedding(config.vocab + config.mask_row, d, config.scale_embedding)
         self.segments = nn.Parameter(0.5 * torch.randn(config.n_segments, d))
         self.encoder = EncoderStack(
             [config.build_encoder_layer() for _ in range(config.layers)],
@@ -51,9 +51,16 @@ class Bert(nn.Module):
 
     @property
     def mask_id(self) -> int:
-        """The id of [MASK]."""
-        given = self.config.special.mask
-        return self.config.vocab if given is None else given
+        """The id of [MASK].
+
+        Raises:
+            ValueError: it is one of the vocabulary's, and the config does not say which.
+        """
+        if self.config.mask_row:
+            return self.config.vocab
+        if self.config.special.mask is None:
+            raise ValueError("which id is [MASK] is not known: special.mask is missing; its tokenizer would say it")
+        return self.config.special.mask
 
     def hidden(self, ids: Int[Tensor, "B L"], segments: Int[Tensor, "B L"] | None = None) -> Float[Tensor, "B L d"]:
         """One vector a token; all of the first segment by default."""

@@ -54,7 +54,8 @@ class ImportedTokenizer(Tokenizer):
 
     def piece(self, id: int) -> str:
         self.check_ids([id])
-        return self._theirs.id_to_token(int(id)).replace("Ġ", "▁")  # how byte-level vocabularies write a space
+        found = self._theirs.id_to_token(int(id)) or ""
+        return found.replace("Ġ", "▁")  # how byte-level vocabularies write a space
 
     def id_of(self, piece: str) -> int | None:
         """The id of a piece; None if the vocabulary does not have it."""

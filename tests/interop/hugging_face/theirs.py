@@ -6,10 +6,18 @@ import torch
 
 with warnings.catch_warnings():  # theirs, of their own imports
     warnings.simplefilter("ignore")
+    from transformers.models.bert import (
+        BertConfig,
+        BertForMaskedLM,
+        BertForPreTraining,
+        BertForSequenceClassification,
+        BertModel,
+    )
     from transformers.models.bloom import BloomConfig, BloomForCausalLM
     from transformers.models.gpt2 import GPT2Config, GPT2LMHeadModel
     from transformers.models.llama import LlamaConfig, LlamaForCausalLM
     from transformers.models.qwen2 import Qwen2Config, Qwen2ForCausalLM
+    from transformers.models.vit import ViTConfig, ViTForImageClassification
     from transformers.utils import logging
 
 logging.set_verbosity_error()
@@ -46,6 +54,26 @@ WRITERS = {
     ),
     "bloom": lambda: BloomForCausalLM(BloomConfig(**BLOOM, n_head=4)),
     "bloom, six heads": lambda: BloomForCausalLM(BloomConfig(**BLOOM, n_head=6)),
+}
+
+BERT = {"vocab_size": VOCAB, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4}
+BERT |= {"intermediate_size": 40, "max_position_embeddings": 16, "pad_token_id": 3}
+
+READERS = {
+    "both heads": lambda: BertForPreTraining(BertConfig(**BERT)),
+    "fills": lambda: BertForMaskedLM(BertConfig(**BERT, layer_norm_eps=1e-3)),
+    "labels": lambda: BertForSequenceClassification(BertConfig(**BERT, num_labels=5, hidden_act="relu")),
+    "no head": lambda: BertModel(BertConfig(**BERT)),
+}
+
+PICTURES = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40}
+PICTURES |= {"image_size": 16, "patch_size": 4, "num_labels": 5}
+
+VIT = {
+    "usual": lambda: ViTForImageClassification(ViTConfig(**PICTURES)),
+    "grey, no biases, gelu_new": lambda: ViTForImageClassification(
+        ViTConfig(**PICTURES, num_channels=1, qkv_bias=False, hidden_act="gelu_new")
+    ),
 }
 
 

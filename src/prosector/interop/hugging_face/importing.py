@@ -10,15 +10,17 @@ import torch
 from torch import nn
 
 from prosector.interop.hugging_face.architecture import Architecture
+from prosector.interop.hugging_face.bert import BERT
 from prosector.interop.hugging_face.bloom import BLOOM
 from prosector.interop.hugging_face.files import read_json, read_weights
 from prosector.interop.hugging_face.gpt2 import GPT2
 from prosector.interop.hugging_face.llama import LLAMA, QWEN2
 from prosector.interop.hugging_face.rules import read
 from prosector.interop.hugging_face.settings import Settings
+from prosector.interop.hugging_face.vit import VIT
 from prosector.models.weights import load_weights
 
-ARCHITECTURES = {each.name: each for each in (GPT2, LLAMA, QWEN2, BLOOM)}
+ARCHITECTURES = {each.name: each for each in (GPT2, LLAMA, QWEN2, BLOOM, BERT, VIT)}
 
 
 @dataclass(frozen=True)

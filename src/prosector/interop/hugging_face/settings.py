@@ -53,7 +53,7 @@ class Settings:
             possible = " or ".join(map(repr, allowed))
             raise ValueError(f"config.json: {name} is {self[name]!r}, and only {possible} can be expressed here")
 
-    def activation(self, name: str) -> str:
+    def activation(self, name: str) -> Any:
         """Our name of an activation.
 
         Raises:
