@@ -38,14 +38,18 @@ class TokenEmbedding(nn.Module):
         return tap(self, "", nn.functional.embedding(ids, self.weight) * self.scale)
 
 
-def output_table(source: TokenEmbedding, target: TokenEmbedding, tie: Literal["none", "target", "all"]) -> nn.Linear:
-    """The table whose rows are compared with what a decoder made, one a word: W of logits = hidden · Wᵀ.
+def output_table(
+    source: TokenEmbedding, target: TokenEmbedding, tie: Literal["none", "target", "all"], bias: bool = False
+) -> nn.Linear:
+    """The table whose rows are compared with what a decoder made, one a word: W of logits = hidden · Wᵀ (+ b).
 
     Tied, it is the target's embedding, and with "all" the source's embedding is too (Press & Wolf 2017).
     """
     n_words, d_model = target.weight.shape
-    output = nn.Linear(d_model, n_words, bias=False)
+    output = nn.Linear(d_model, n_words, bias=bias)
     nn.init.normal_(output.weight, std=0.5 / d_model**0.5)
+    if bias:
+        nn.init.zeros_(output.bias)
     if tie != "none":
         output.weight = target.weight
     if tie == "all":

@@ -20,6 +20,8 @@ class TransformerConfig(LayerConfig, TokensConfig, VocabulariesConfig):
     kind: Literal["transformer"] = Field("transformer", description="the architecture")
     encoder_layers: int = Field(3, gt=0, description="layers of the encoder")
     decoder_layers: int = Field(3, gt=0, description="layers of the decoder")
+    output_bias: bool = Field(False, description="whether each word has a bias of its own, as in Marian's models")
+    scale_output: bool = Field(False, description="whether the last vectors are divided by √d_model, as in T5")
 
     def summary(self) -> str:
         """What it is, for people."""

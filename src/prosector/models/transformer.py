@@ -41,7 +41,8 @@ class Transformer(Seq2Seq):
             config.dropout,
             config.build_norm() if config.embedding_norm else None,
         )
-        self.output = output_table(self.source_embedding, self.target_embedding, config.tie)
+        self.output = output_table(self.source_embedding, self.target_embedding, config.tie, config.output_bias)
+        self.output_scale = config.d_model**-0.5 if config.scale_output else 1.0
 
     def encode(
         self,
@@ -66,7 +67,8 @@ class Transformer(Seq2Seq):
         With a cache, `tgt` is what is new. Padding on the left needs its `positions` and a `mask`.
         """
         x = self.target_embedding(tgt)
-        return self.decoder(x, memory, memory_real, cache, positions, mask, self.real(tgt))
+        hidden = self.decoder(x, memory, memory_real, cache, positions, mask, self.real(tgt))
+        return hidden if self.output_scale == 1 else hidden * self.output_scale
 
     def new_cache(self) -> Cache:
         """An empty cache for decoding step by step."""

@@ -15,11 +15,13 @@ from typing import NamedTuple
 import torch
 from safetensors.torch import load_file
 
+from prosector.config.base import Config
 from prosector.config.pictures import PictureRunConfig
 from prosector.config.reading import LabellingConfig, ReadingConfig
 from prosector.config.run import AnyRun, RunConfig
 from prosector.config.segmenting import SegmentingRunConfig
 from prosector.config.tokens import TokensConfig
+from prosector.config.transformer import TransformerConfig
 from prosector.config.writing import WritingConfig
 from prosector.decoding.folder import write_model
 from prosector.models.weights import load_weights, replace_text, save_weights
@@ -130,8 +132,7 @@ def train(
             start = start_again(work, place, digest)
         else:
             start = work.afresh() if start_from is None else work.further(start_from)
-            if isinstance(start.config.model, TokensConfig):
-                start.config.model.special.require_ours("training")
+            require_trainable(start.config.model)
             start = start._replace(command=command)
             write_start(place, start, digest)
         loop = prepare(work, start, place, reporter)
@@ -178,3 +179,15 @@ def finish(loop: Loop, work: Work, start: Start, folder: Path) -> Outcome:
     readme = model_readme(start.config, work.about(start.config), chosen, results, story)
     write_model(folder, work.described(start.config, loop.model), loop.model, start.tokenizers, readme, dtype)
     return Outcome(chosen, results[chosen], loop.step)
+
+
+def require_trainable(model: Config) -> None:
+    """Make sure that the loss knows all that a model's logits are made of.
+
+    Raises:
+        ValueError: its special ids are not ours, or its words have biases, which the loss in pieces leaves out.
+    """
+    if isinstance(model, TokensConfig):
+        model.special.require_ours("training")
+    if isinstance(model, TransformerConfig) and model.output_bias:
+        raise ValueError("model.output_bias is for imported models, and training knows nothing of it; leave it false")

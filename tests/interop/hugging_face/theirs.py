@@ -16,7 +16,9 @@ with warnings.catch_warnings():  # theirs, of their own imports
     from transformers.models.bloom import BloomConfig, BloomForCausalLM
     from transformers.models.gpt2 import GPT2Config, GPT2LMHeadModel
     from transformers.models.llama import LlamaConfig, LlamaForCausalLM
+    from transformers.models.marian import MarianConfig, MarianMTModel
     from transformers.models.qwen2 import Qwen2Config, Qwen2ForCausalLM
+    from transformers.models.t5 import T5Config, T5ForConditionalGeneration
     from transformers.models.vit import ViTConfig, ViTForImageClassification
     from transformers.utils import logging
 
@@ -76,12 +78,37 @@ VIT = {
     ),
 }
 
+MARIAN = {"vocab_size": VOCAB, "d_model": 24, "encoder_layers": 2, "decoder_layers": 1, "scale_embedding": True}
+MARIAN |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40}
+MARIAN |= {"pad_token_id": 3, "decoder_start_token_id": 3, "eos_token_id": 2, "forced_eos_token_id": None}
+MARIAN |= {"max_position_embeddings": 64, "activation_function": "swish"}
+T5 = {"vocab_size": VOCAB, "d_model": 24, "d_kv": 5, "d_ff": 40, "num_layers": 2, "num_decoder_layers": 1}
+T5 |= {"num_heads": 3, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 20}
+T5 |= {"pad_token_id": 3, "decoder_start_token_id": 3, "eos_token_id": 2}
+
+TRANSLATORS = {
+    "marian": lambda: MarianMTModel(MarianConfig(**MARIAN)),
+    "marian, odd width": lambda: MarianMTModel(
+        MarianConfig(**MARIAN | {"d_model": 21, "encoder_attention_heads": 3, "decoder_attention_heads": 3})
+    ),
+    "marian, two vocabularies": lambda: MarianMTModel(
+        MarianConfig(
+            **MARIAN | {"scale_embedding": False, "share_encoder_decoder_embeddings": False, "decoder_vocab_size": 30}
+        )
+    ),
+    "t5": lambda: T5ForConditionalGeneration(T5Config(**T5)),
+    "t5, gated": lambda: T5ForConditionalGeneration(
+        T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
+    ),
+}
+
 
 def stirred(model):
     """Random weights of deviation 0.5, biases and scales too."""
     with torch.no_grad():
-        for weight in model.parameters():
-            weight.normal_(std=0.5)
+        for weight in [*model.parameters(), *(each for name, each in model.named_buffers() if "bias" in name)]:
+            if weight.requires_grad or (weight.ndim == 2 and len(weight) == 1):  # not Marian's sinusoids
+                weight.normal_(std=0.5)
     return model.eval()
 
 
@@ -89,7 +116,7 @@ def saved(make, folder, **options):
     """One of theirs, stirred, saved into a folder."""
     torch.manual_seed(1)
     model = stirred(make())
-    model.config._attn_implementation = "eager"
+    model.set_attn_implementation("eager")  # the one that can show its weights
     model.save_pretrained(folder, **options)
     return model
 

@@ -15,12 +15,14 @@ from prosector.interop.hugging_face.bloom import BLOOM
 from prosector.interop.hugging_face.files import read_json, read_weights
 from prosector.interop.hugging_face.gpt2 import GPT2
 from prosector.interop.hugging_face.llama import LLAMA, QWEN2
+from prosector.interop.hugging_face.marian import MARIAN
 from prosector.interop.hugging_face.rules import read
 from prosector.interop.hugging_face.settings import Settings
+from prosector.interop.hugging_face.t5 import T5
 from prosector.interop.hugging_face.vit import VIT
 from prosector.models.weights import load_weights
 
-ARCHITECTURES = {each.name: each for each in (GPT2, LLAMA, QWEN2, BLOOM, BERT, VIT)}
+ARCHITECTURES = {each.name: each for each in (GPT2, LLAMA, QWEN2, BLOOM, BERT, VIT, MARIAN, T5)}
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,11 @@ def turned(theirs: str, ours: str) -> Rule:
     return Rule((theirs,), (ours,), lambda given: [given[0].T], lambda given: [given[0].T])
 
 
+def copied(theirs: str, ours: Sequence[str]) -> Rule:
+    """One of theirs is several of ours, which do not know of each other."""
+    return Rule((theirs,), tuple(ours), lambda given: [given[0]] * len(ours), lambda given: given[:1])
+
+
 def joined(theirs: str, ours: Sequence[str], turn: bool = False) -> Rule:
     """Several of ours lie one below the other in one of theirs; turned, side by side."""
 
