@@ -29,6 +29,8 @@ def load(model: str | Path) -> Any: ...
 def load(model: str | Path) -> Any:
     """A model: an installed one by its name, such as `zh-en` or `en-zh`, or the one in a folder.
 
+    After `hf:`, a model of Hugging Face's: a folder of theirs, or a name on the Hub (`hf:openai-community/gpt2`).
+
     What comes is what it can do. A `Translator` translates: `translate` takes a text or several, and by name the fields
     of `prosector.config.decoding.DecodingConfig`, `translate(texts, beam=8)`; `hypotheses(texts, n_best=4)` gives
     several translations with their scores. A `TextWriter` (GPT) writes: `write(beginning)`, or `stream(beginning)`,
@@ -39,6 +41,10 @@ def load(model: str | Path) -> Any:
         FileNotFoundError: there is no such model; the installed ones are named.
         ValueError: the model's files are damaged, or do not fit each other.
     """
+    if str(model).startswith("hf:"):
+        from prosector.interop.hugging_face.folder import load_hugging_face
+
+        return load_hugging_face(str(model).removeprefix("hf:"))
     from prosector.decoding.any_model import load_any
 
     return load_any(model)

@@ -18,9 +18,7 @@ class SpecialIds(Config):
     unk: int | None = Field(1, ge=0, description="stands for what the vocabulary does not know")
     sos: int | None = Field(2, ge=0, description="what a text that is written, or read, begins with")
     eos: int | None = Field(3, ge=0, description="what it ends with")
-    mask: int | None = Field(
-        None, ge=0, description="stands where a word is asked for; not needed where it has a row of its own"
-    )
+    mask: int | None = Field(None, ge=0, description="stands for a gap; not needed if it has a row of its own")
     also_eos: tuple[int, ...] = Field((), description="further ids that end a text")
     never: tuple[int, ...] = Field((), description="further ids that no one writes")
 

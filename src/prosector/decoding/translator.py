@@ -28,10 +28,10 @@ from prosector.decoding.installed import find_model, installed_models
 from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.decoding.search import search
 from prosector.decoding.splitting import split_lines, split_to_fit
-from prosector.decoding.step import anything_goes
+from prosector.decoding.step import anything_goes, special_of
 from prosector.models.seq2seq import Seq2Seq
 from prosector.text import Tokenizer, script_of, split_sentences
-from prosector.text.special import EOS
+from prosector.text.special import PAD
 
 __all__ = ["Candidate", "Translator", "find_model", "installed_models", "load", "translator_for"]
 
@@ -60,6 +60,7 @@ class Translator(FromFolder):
 
     def __init__(self, config: TranslatorFolder, model: Seq2Seq, source: Tokenizer, target: Tokenizer) -> None:
         self.config, self.model, self.source, self.target = config, model.eval(), source, target
+        self.special = special_of(model)
 
     def to(self, device: torch.device | str) -> Self:
         """Move the model to a device."""
@@ -130,11 +131,12 @@ class Translator(FromFolder):
         ids = [self.ids(piece.text) for piece in pieces]
         lengths = list(map(len, ids))
         order = sorted(range(len(pieces)), key=lengths.__getitem__)
+        filler = PAD if self.special.pad is None else self.special.pad
         for batch in cut(lengths, order, decoding.batch_tokens // decoding.size):
             texts = [pieces[i].text for i in batch]
             hypotheses = search(
                 self.model,
-                pad([ids[i] for i in batch]).to(next(self.model.parameters()).device),
+                pad([ids[i] for i in batch], filler).to(next(self.model.parameters()).device),
                 [self.longest_target(lengths[i], decoding) for i in batch],
                 texts,
                 RepetitionGuard(texts, self.wordiness) if decoding.repetition_guard else anything_goes,
@@ -147,7 +149,7 @@ class Translator(FromFolder):
 
     def ids(self, text: str) -> list[int]:
         """What the model reads."""
-        return self.source.encode(text) + [EOS] * self.config.source_eos
+        return self.source.encode(text) + self.special.ends[:1] * self.config.source_eos
 
     def fits(self, text: str) -> bool:
         """Whether the model was trained on texts of this length."""

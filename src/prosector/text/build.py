@@ -8,6 +8,7 @@ from pathlib import Path
 from prosector.config.text import TokenizerConfig
 from prosector.text.characters import CharacterTokenizer, train_characters
 from prosector.text.imported import ImportedTokenizer
+from prosector.text.marian import TABLE, load_pair
 from prosector.text.pieces import PieceTokenizer, train_pieces
 from prosector.text.tokenizer import Language, Role, Tokenizer
 from prosector.text.vocabulary import VocabularyTokenizer
@@ -79,6 +80,8 @@ def load_tokenizers(folder: str | Path) -> tuple[Tokenizer, Tokenizer]:
     if (path := folder / ImportedTokenizer.suffix).is_file():
         imported = ImportedTokenizer.load(path)
         return imported, imported
+    if (folder / TABLE).is_file():
+        return load_pair(folder)
     joint, source, target = (_find(folder, role) for role in ("joint", "source", "target"))
     match joint, source, target:
         case Path(), None, None:

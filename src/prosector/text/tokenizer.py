@@ -1,7 +1,8 @@
 """What every tokenizer does: text to ids, ids to text, and both to a file.
 
 A tokenizer never adds `<sos>` or `<eos>`: whoever makes batches does, and `decode` skips them.
-The kinds: `pieces.py` (BPE and unigram), `words.py`, `characters.py`; `imported.py` reads those of other libraries.
+The kinds: `pieces.py` (BPE and unigram), `words.py`, `characters.py`; `imported.py` and `marian.py` read those of
+other libraries.
 """
 
 from abc import ABC, abstractmethod

@@ -32,7 +32,7 @@ class Imported:
     folder: Path
     settings: Settings
     architecture: Architecture
-    model: nn.Module
+    model: Any
 
 
 def architecture_of(settings: dict[str, Any]) -> Architecture:

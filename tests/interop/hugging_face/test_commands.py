@@ -1,0 +1,138 @@
+"""`prosector import` and `load("hf:…")`: an imported folder is one that every command takes."""
+
+import json
+
+import pytest
+import torch
+from tests.interop.hugging_face import folders
+
+import prosector as house
+from prosector.cli.main import main
+
+
+@pytest.fixture
+def prosector(capsys):
+    """Run a command line here and now."""
+
+    def run(*arguments):
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def continued(theirs, fast, text, n, forbidden=()):
+    """What theirs writes after a text, with no chance in it."""
+    ids = torch.tensor([fast(text)["input_ids"]])
+    with torch.no_grad():
+        options = {"max_new_tokens": n, "do_sample": False, "pad_token_id": 0, "suppress_tokens": forbidden or None}
+        found = theirs.generate(ids, attention_mask=torch.ones_like(ids), **options)
+    return fast.decode(found[0], skip_special_tokens=True)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_generate_goes_on_as_theirs_does(name, prosector, tmp_path):
+    theirs, fast = getattr(folders, name)(tmp_path / "theirs")
+    assert prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")[0] == 0
+    spare = list(range(len(fast), theirs.config.vocab_size))
+    wanted = continued(theirs, fast, "The cat", 12, [*spare, *([0] if name == "llama" else [])])
+    options = ("--temperature", 0, "--max-length", 12, "--lines", 99)
+    code, out, _ = prosector("generate", "--model", tmp_path / "ours", *options, "The cat")
+    assert code == 0
+    assert out.rstrip("\n") == wanted.rstrip("\n").rstrip("\ufffd")
+
+
+def test_a_writer_begins_as_its_tokenizer_does(tmp_path):
+    """GPT-2's puts nothing before a text, Llama's a begin; of nothing, each begins with what it has."""
+    folders.gpt2(tmp_path / "gpt2")
+    folders.llama(tmp_path / "llama")
+    gpt2, llama = (house.load(f"hf:{tmp_path / name}") for name in ("gpt2", "llama"))
+    assert gpt2.read("The cat") == gpt2.tokenizer.encode("The cat")
+    assert llama.read("The cat") == [0, *llama.tokenizer.encode("The cat")]
+    assert (gpt2.read(""), llama.read("")) == ([0], [0])
+    assert llama.special.ends == [1, 2]
+
+
+def test_fill_finds_the_words_that_theirs_finds(prosector, tmp_path):
+    theirs, fast = folders.bert(tmp_path / "theirs")
+    assert prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")[0] == 0
+    text = "The cat [MASK] on the mat"
+    ids = torch.tensor([fast(text)["input_ids"]])
+    with torch.no_grad():
+        scores = theirs(ids).logits[0, ids[0].tolist().index(fast.mask_token_id)]
+    scores[:5] = -torch.inf
+    code, out, _ = prosector("fill", "--model", tmp_path / "ours", "--json", text)
+    assert code == 0
+    [gap] = json.loads(out)["gaps"]
+    assert [guess["name"] for guess in gap] == [fast.convert_ids_to_tokens(int(i)) for i in scores.topk(5).indices]
+    assert gap[0]["probability"] == pytest.approx(float(scores.softmax(0).max()), rel=1e-4)
+
+
+def test_classify_gives_the_labels_of_theirs(tmp_path):
+    names = {"id2label": {0: "good", 1: "bad", 2: "odd"}, "label2id": {"good": 0, "bad": 1, "odd": 2}}
+    theirs, fast = folders.bert(tmp_path, folders.theirs.BertForSequenceClassification, **names)
+    reader = house.load(f"hf:{tmp_path}")
+    texts = ["The cat sat", "A dog and a cat read a book"]
+    with torch.no_grad():
+        wanted = theirs(**fast(texts, padding=True, return_tensors="pt", return_token_type_ids=False)).logits.softmax(1)
+    for guesses, chances in zip(reader.classify(texts), wanted, strict=True):
+        assert guesses[0].name == ["good", "bad", "odd"][folders.best(chances)]
+        assert guesses[0].probability == pytest.approx(float(chances.max()), rel=1e-4)
+
+
+def test_predict_finds_the_class_that_theirs_finds(prosector, tmp_path):
+    from PIL import Image
+
+    theirs, names = folders.vit(tmp_path / "theirs")
+    assert prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")[0] == 0
+    pixels = torch.randint(0, 256, (16, 16, 3), dtype=torch.uint8)
+    Image.fromarray(pixels.numpy()).save(tmp_path / "it.png")
+    with torch.no_grad():
+        scores = theirs(((pixels / 255 - 0.4) / 0.25).permute(2, 0, 1)[None]).logits[0]
+    code, out, _ = prosector("predict", "--model", tmp_path / "ours", tmp_path / "it.png", "--json")
+    assert code == 0
+    [guess] = json.loads(out)[0]["classes"]
+    assert guess["name"] == names[folders.best(scores)]
+    assert guess["probability"] == pytest.approx(float(scores.softmax(0).max()), rel=1e-4)
+
+
+def test_translate_writes_what_theirs_writes(prosector, tmp_path):
+    theirs, fast = folders.marian(tmp_path / "theirs")
+    assert prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")[0] == 0
+    ours = house.load(tmp_path / "ours")
+    texts = ["我喜欢深度学习。", "我喜欢猫"]
+    for text in [*texts, "The cat sat", ">>en<< 我"]:
+        assert ours.ids(text) == fast(text)["input_ids"]
+    with torch.no_grad():
+        batch = fast(texts, return_tensors="pt", padding=True)
+        pad = theirs.config.pad_token_id
+        options = {"do_sample": False, "num_beams": 1, "max_new_tokens": 12, "suppress_tokens": [1, pad]}
+        found = theirs.generate(**batch, **options)
+    wanted = [fast.decode(row, skip_special_tokens=True) for row in found]
+    given = ours.translate(texts, beam=1, max_length=12, repetition_guard=False, by_sentence=False)
+    assert [text[:20] for text in given] == [text[:20] for text in wanted]
+
+
+def test_what_cannot_be_trained_or_measured_says_so(prosector, tmp_path):
+    folders.gpt2(tmp_path / "theirs")
+    prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")
+    (tmp_path / "text.txt").write_text("The cat\n" * 20, "utf-8")
+    code, _, err = prosector("evaluate", "--model", tmp_path / "ours", "--data", tmp_path / "text.txt")
+    assert code == 2
+    assert "measuring an imported model is not possible" in err
+
+
+def test_a_folder_with_a_model_is_not_overwritten(prosector, tmp_path):
+    folders.vit(tmp_path / "theirs")
+    prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")
+    code, _, err = prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")
+    assert code == 2
+    assert "holds a model already" in err
+
+
+def test_a_name_that_cannot_be_fetched_is_one_line(prosector, tmp_path):
+    code, _, err = prosector("import", "nobody/nothing", "--out", tmp_path / "ours")
+    assert code == 2
+    assert "nobody/nothing is no folder, and no model of that name could be had" in err
+    assert not (tmp_path / "ours").exists()
