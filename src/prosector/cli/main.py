@@ -13,7 +13,19 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from prosector.cli import conformance, demo, evaluate, fill, generate, import_, models, predict, train, translate
+from prosector.cli import (
+    conformance,
+    demo,
+    evaluate,
+    export,
+    fill,
+    generate,
+    import_,
+    models,
+    predict,
+    train,
+    translate,
+)
 from prosector.cli.console import no_color, prepare_streams, silence_stdout
 from prosector.cli.mistakes import PipeClosedError, StoppedError, explained
 
@@ -64,6 +76,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "evaluate": (evaluate.evaluate, evaluate.HELP),
     "conformance": (conformance.conformance, conformance.HELP),
     "import": (import_.import_, import_.HELP),
+    "export": (export.export, export.HELP),
     "models": (models.models, models.HELP),
     "demo": (demo.demo, demo.HELP),
 }

@@ -13,7 +13,7 @@ from prosector.config.bert import BertConfig
 from prosector.config.position import LearnedPositionConfig
 from prosector.interop.hugging_face.architecture import Architecture
 from prosector.interop.hugging_face.rules import Rule, both, same
-from prosector.interop.hugging_face.settings import NAMES_OF_ACTIVATIONS, Settings, require_expressible
+from prosector.interop.hugging_face.settings import NAMES_OF_ACTIVATIONS, Settings, numbered_labels, require_expressible
 
 DEFAULTS: dict[str, Any] = {
     "hidden_act": "gelu",
@@ -134,10 +134,11 @@ def settings_of(config: BertConfig) -> dict[str, Any]:
         "layer_norm_eps": config.norm_eps or 1e-5,
         "hidden_dropout_prob": config.dropout,
         "attention_probs_dropout_prob": config.attention_dropout,
+        **numbered_labels(config.n_labels),
     }
 
 
-def classes(config: BertConfig) -> str:
+def class_of(config: BertConfig) -> str:
     """The class of transformers that has these heads."""
     heads = {
         (True, True): "BertForPreTraining",

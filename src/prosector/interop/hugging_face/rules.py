@@ -80,9 +80,8 @@ def both(theirs: str, ours: str, bias: bool = True) -> list[Rule]:
     return [same(f"{theirs}.{part}", f"{ours}.{part}") for part in (["weight", "bias"] if bias else ["weight"])]
 
 
-def written(model: nn.Module, rules: Iterable[Rule]) -> dict[str, Tensor]:
-    """A model's weights under their names."""
-    own = weights_of(model)
+def written(own: Mapping[str, Tensor], rules: Iterable[Rule]) -> dict[str, Tensor]:
+    """Our weights under their names."""
     found: dict[str, Tensor] = {}
     for rule in rules:
         tensors = rule.write([own[name] for name in rule.ours])
@@ -104,7 +103,7 @@ def read(
     Raises:
         ValueError: weights are missing, surplus, of another shape, or no numbers; all are listed by their names.
     """
-    wanted = written(model, rules)
+    wanted = written(weights_of(model), rules)
     shared = wanted.keys() & given.keys()
     faults = {
         "missing": sorted(wanted.keys() - given.keys()),

@@ -77,6 +77,15 @@ class Settings:
         )
 
 
+def numbered_labels(n: int) -> dict[str, Any]:
+    """The names that transformers gives to classes which have none."""
+    names = {number: f"LABEL_{number}" for number in range(n)}
+    return {
+        "id2label": {str(number): name for number, name in names.items()},
+        "label2id": dict(zip(names.values(), names, strict=True)),
+    }
+
+
 def require_expressible(target: str, config: Config, fields: Mapping[str, tuple[object, ...]]) -> None:
     """Make sure that a config of ours says nothing that a target has no field for.
 

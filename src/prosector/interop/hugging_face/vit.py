@@ -14,7 +14,7 @@ from torch import Tensor
 from prosector.config.vit import ViTConfig
 from prosector.interop.hugging_face.architecture import Architecture
 from prosector.interop.hugging_face.rules import Rule, Tensors, both
-from prosector.interop.hugging_face.settings import NAMES_OF_ACTIVATIONS, Settings, require_expressible
+from prosector.interop.hugging_face.settings import NAMES_OF_ACTIVATIONS, Settings, numbered_labels, require_expressible
 
 DEFAULTS: dict[str, Any] = {
     "hidden_act": "gelu",
@@ -131,6 +131,7 @@ def settings_of(config: ViTConfig) -> dict[str, Any]:
         "qkv_bias": config.qkv_bias is not False,
         "hidden_dropout_prob": config.dropout,
         "attention_probs_dropout_prob": config.attention_dropout,
+        **numbered_labels(config.n_classes),
     }
 
 
