@@ -8,27 +8,36 @@ import torch
 from prosector import nn
 from prosector.interop import conformance
 from prosector.interop.conformance.report import Comparison, Difference, Finding, Section, Text, bounded, page
+from prosector.interop.hugging_face import ARCHITECTURES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
-def section():
-    """torch.nn compared, once for all tests here."""
-    return conformance.SECTIONS["torch.nn"]()
+def sections():
+    """Every reference compared, once for all tests here."""
+    return {name: compare() for name, compare in conformance.SECTIONS.items()}
 
 
 @pytest.fixture
-def once(section, monkeypatch):
-    """The command finds it computed."""
-    monkeypatch.setitem(conformance.SECTIONS, "torch.nn", lambda: section)
+def section(sections):
+    """torch.nn compared."""
+    return sections["torch.nn"]
+
+
+@pytest.fixture
+def once(sections, monkeypatch):
+    """The command finds them computed."""
+    for name, section in sections.items():
+        monkeypatch.setitem(conformance.SECTIONS, name, lambda section=section: section)
 
 
 @pytest.mark.parametrize(("language", "name"), [("en", "conformance.md"), ("zh-CN", "conformance.zh-CN.md")])
-def test_the_page_is_what_the_command_prints(prosector, once, language, name):
+def test_the_page_is_what_the_command_prints(prosector, sections, once, language, name):
     written = (DOCS / name).read_text("utf-8")
-    if f"torch.nn {torch.__version__.split('+')[0]}\n" not in written:
-        pytest.skip("the page was made with another version of torch")
+    for section in sections.values():
+        if f"{section.name} {section.version}\n" not in written:
+            pytest.skip(f"the page was made with another version of {section.name}")
     result = prosector("conformance", "--markdown", "--language", language)
     assert result.out == written, f"make it again: prosector conformance --markdown --language {language} > docs/{name}"
     assert (result.code, result.err) == (0, "")
@@ -37,6 +46,12 @@ def test_the_page_is_what_the_command_prints(prosector, once, language, name):
 def test_every_case_is_within_its_bound(section):
     assert {row.module for row in section.comparisons} == set(nn.__all__)
     assert [row for row in section.comparisons if not row.equal] == []
+
+
+def test_every_architecture_that_is_read_is_compared(sections):
+    found = sections["transformers"].comparisons
+    assert {row.module for row in found} == {architecture.classes[0] for architecture in ARCHITECTURES.values()}
+    assert [row for row in found if not row.equal] == []
 
 
 def test_ours_is_right_wherever_it_is_asked(section):
@@ -56,7 +71,7 @@ def test_for_people_it_prints_the_differences_themselves(prosector, once):
 def test_an_unknown_reference_is_a_mistake(prosector):
     result = prosector("conformance", "tensorflow")
     assert (result.code, result.out) == (2, "")
-    assert "tensorflow is not a reference that is compared; there are torch.nn" in result.err
+    assert "tensorflow is not a reference that is compared; there are torch.nn, transformers" in result.err
 
 
 WRONG = Comparison("Layer", Text("case", "情形"), {"float32": Difference(3e-3, None), "float64": Difference(0.0, 2e-9)})

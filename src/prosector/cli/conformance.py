@@ -20,6 +20,7 @@ gets wrong, found by running both. Exits with 1 if ours differs anywhere.
 Examples:
   prosector conformance
   prosector conformance torch.nn
+  prosector conformance transformers
   prosector conformance --markdown > docs/conformance.md
   prosector conformance --markdown --language zh-CN > docs/conformance.zh-CN.md
 """
@@ -59,7 +60,7 @@ def readable(section: Section, language: Language) -> Iterator[str]:
         if row.module != module:
             yield row.module
         module = row.module
-        values = [number(value, dtype) for dtype in BOUNDS for value in row.differences[dtype]]
+        values = [number(value, dtype) for dtype in BOUNDS for value in row.in_type(dtype)]
         columns = [padded(value, cells(head)) for value, head in zip(values, heads, strict=True)]
         yield "  ".join([padded(f"  {row.case.in_(language)}", width), *columns]).rstrip()
     if section.findings:

@@ -26,9 +26,9 @@ class Text(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The largest differences in one type: of outputs, and of gradients where there are any."""
+    """The largest differences in one type: of outputs, and of gradients; None where they are not compared."""
 
-    forward: float
+    forward: float | None
     gradient: float | None
 
 
@@ -38,7 +38,11 @@ class Comparison:
 
     module: str
     case: Text
-    differences: dict[str, Difference]  # by type
+    differences: dict[str, Difference]  # by type; one that is missing is not compared
+
+    def in_type(self, dtype: str) -> Difference:
+        """The differences in one type."""
+        return self.differences.get(dtype, Difference(None, None))
 
     @property
     def equal(self) -> bool:
@@ -113,7 +117,7 @@ def comparison_table(section: Section, language: Language) -> Iterator[str]:
     yield row(head)
     yield row(["---"] * len(head))
     for each in section.comparisons:
-        bounds = [bounded(value, dtype) for dtype in BOUNDS for value in each.differences[dtype]]
+        bounds = [bounded(value, dtype) for dtype in BOUNDS for value in each.in_type(dtype)]
         yield row([f"`{each.module}`", each.case.in_(language), *bounds])
 
 
