@@ -6,7 +6,8 @@ import pytest
 import torch
 from tests.helpers import Watch, stirred, watching
 
-from prosector.blocks import FeedForward, SwiGLU
+from prosector.blocks import FeedForward, GeGLU, SwiGLU
+from prosector.blocks.feed_forward import ACTIVATIONS
 
 BY_HAND = {
     "relu": lambda x: max(x, 0.0),
@@ -63,3 +64,13 @@ def test_the_hidden_features_can_be_seen_and_switched_off(make):
     assert watch.values(block, "hidden")[0].shape == (1, 3, 6)
     bias = 0.0 if block.outer.bias is None else block.outer.bias
     torch.testing.assert_close(y, torch.zeros(1, 3, 4) + bias)
+
+
+def test_geglu_is_swiglu_with_gelus_tanh_formula():
+    """x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))) at 1 is 0.8412; the exact GELU is 0.8413."""
+    block = GeGLU(1, 1)
+    for weight, value in zip((block.gate.weight, block.inner.weight, block.outer.weight), (1.0, 2.0, 3.0), strict=True):
+        torch.nn.init.constant_(weight, value)
+    assert block(torch.ones(1, 1, 1)).item() == pytest.approx(0.841192 * 2 * 3, abs=1e-5)
+    exact, by_tanh = ACTIVATIONS["gelu"](torch.tensor(1.0)), ACTIVATIONS["gelu-tanh"](torch.tensor(1.0))
+    assert 1e-5 < (exact - by_tanh).abs() < 1e-3

@@ -12,8 +12,8 @@ from prosector.config.decoding import DecodingConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.data.batching import pad
 from prosector.decoding import Translator, greedy
+from prosector.decoding.step import first_id
 from prosector.observe import observe
-from prosector.text.special import EOS, SOS
 
 
 class Looks(NamedTuple):
@@ -35,10 +35,10 @@ def look(translator: Translator, text: str) -> Looks:
         raise ValueError(f"only a Transformer has cross-attention to look at; this is of the kind {model.kind}")
     address = f"decoder.{model.decoder_layers - 1}.cross.weights"
     with observe(translator.model, keep=[address]) as seen:
-        translator.model(pad([src_ids]), pad([[SOS, *found.ids]]))
+        translator.model(pad([src_ids]), pad([[first_id(translator.special), *found.ids]]))
     return Looks(
         seen[address][0],
-        [shown(translator.target.piece(id)) for id in [*found.ids, EOS]],
+        [shown(translator.target.piece(id)) for id in [*found.ids, *translator.special.ends[:1]]],
         [shown(translator.source.piece(id)) for id in src_ids],
         translator.target.decode(found.ids),
     )

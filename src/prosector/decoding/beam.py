@@ -105,6 +105,10 @@ class Beam:
     finished: list[Hypothesis] = field(default_factory=list)  # all of them, also those no longer in the beam
     cut: list[Hypothesis] = field(default_factory=list)
 
+    def n_continuations(self) -> int:
+        """How many of each row are needed."""
+        return self.size
+
     def advance(self, continuations: Sequence[Sequence[Continuation]]) -> list[int]:
         """One step on. Returns which of the running hypotheses each of the new ones goes on from."""
         begun, self.running, parents = self.running, [], []
@@ -147,6 +151,7 @@ def beam_search(
     alpha: float = 1.0,
     n_best: int = 1,
     rule: Rule = anything_goes,
+    kind: type[Beam] = Beam,
 ) -> list[list[Hypothesis]]:
     """Each row's best targets, the best first, all different; at least one, at most `n_best`.
 
@@ -158,6 +163,7 @@ def beam_search(
         beam: how many hypotheses are followed at once.
         alpha: 0 prefers short targets, 1 compares means; larger prefers long ones.
         rule: which tokens must not come next.
+        kind: the beam: this one, or `refilling.RefillingBeam`, which is most other libraries'.
 
     Raises:
         ValueError: beam or n_best below 1, or alpha below 0, for which the search would not know when to end.
@@ -165,13 +171,13 @@ def beam_search(
     if beam < 1 or n_best < 1 or alpha < 0:
         raise ValueError(f"beam={beam}, n_best={n_best} and alpha={alpha}: the first two start at 1, alpha at 0")
     special = special_of(model)
-    beams = [Beam(beam, alpha, n_best, longest, special.ends) for longest in one_for_each(max_length, len(src))]
+    beams = [kind(beam, alpha, n_best, longest, special.ends) for longest in one_for_each(max_length, len(src))]
     writer = Writer(model, src)
     while any(search.running for search in beams):
         rows = [(source, begun) for source, search in enumerate(beams) for begun in search.running]
         last = [begun.ids[-1] if begun.ids else first_id(special) for _, begun in rows]
         log_p = writer.step(last, [rule(source, begun.ids) for source, begun in rows])  # [R, V]
-        continuations = likeliest_tokens(log_p, beam)
+        continuations = likeliest_tokens(log_p, max(search.n_continuations() for search in beams))
 
         start, going = 0, []
         for search in beams:

@@ -9,6 +9,7 @@ from tests.interop.hugging_face.theirs import TRANSLATORS, near, rows, saved, st
 
 from prosector.decoding.beam import beam_search
 from prosector.decoding.greedy import greedy
+from prosector.decoding.refilling import RefillingBeam
 from prosector.interop.hugging_face import from_hugging_face
 from prosector.observe import observe
 
@@ -88,7 +89,17 @@ def test_greedy_writes_the_same_words(pair):
     assert [each.ids for each in greedy(ours, src, 20)] == translated(theirs, ours, src, real, 20)
 
 
-def test_a_beam_of_three_writes_the_same_words(pair):
+@pytest.mark.parametrize("alpha", [1.0, 0.6])
+def test_a_beam_of_three_writes_the_same_words(pair, alpha):
+    """Whether or not some end early: in the beam that is refilled, as theirs is."""
+    theirs, ours = pair
+    src, real, _ = inputs()
+    found = beam_search(ours, src, 20, beam=3, alpha=alpha, kind=RefillingBeam)
+    wanted = translated(theirs, ours, src, real, 20, num_beams=3, length_penalty=alpha, early_stopping=True)
+    assert [each[0].ids for each in found] == wanted
+
+
+def test_our_own_beam_of_three_writes_the_same_words_too(pair):
     """Of one length: what is finished keeps its place in our beam, and makes room for another in theirs."""
     theirs, ours = pair
     src, real, _ = inputs()

@@ -8,6 +8,7 @@ from prosector.attention import Mask
 from prosector.decoding.beam import beam_search
 from prosector.decoding.continuation import Continuation
 from prosector.decoding.greedy import greedy
+from prosector.decoding.refilling import RefillingBeam
 from prosector.interop.hugging_face import from_hugging_face
 from prosector.observe import observe
 
@@ -95,7 +96,17 @@ def test_greedy_writes_the_same_words(pair):
     assert [each.ids for each in found] == continued(theirs, ours, ids, real, 20)
 
 
-def test_a_beam_of_three_writes_the_same_words(pair):
+@pytest.mark.parametrize("alpha", [1.0, 0.6])
+def test_a_beam_of_three_writes_the_same_words(pair, alpha):
+    """Whether or not some end early: in the beam that is refilled, as theirs is."""
+    theirs, ours = pair
+    ids, real = rows((6, 4, 1), "left")
+    found = beam_search(Continuation(ours, pad=3), ids, 20, beam=3, alpha=alpha, kind=RefillingBeam)
+    wanted = continued(theirs, ours, ids, real, 20, num_beams=3, length_penalty=alpha, early_stopping=True)
+    assert [each[0].ids for each in found] == wanted
+
+
+def test_our_own_beam_of_three_writes_the_same_words_too(pair):
     """Of one length: what is finished keeps its place in our beam, and makes room for another in theirs."""
     theirs, ours = pair
     ids, real = rows((6, 4, 1), "left")
