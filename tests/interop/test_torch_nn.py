@@ -11,7 +11,7 @@ from tests.helpers import assert_same, fewer, stirred
 
 from prosector import nn
 from prosector.attention import Mask, Scope
-from prosector.blocks import DecoderStack, EncoderStack
+from prosector.blocks import DecoderStack, EncoderStack, LayerNorm
 from prosector.config.layer import LayerConfig
 from prosector.interop import blocks_of, from_torch, to_torch
 from prosector.positions import Position
@@ -151,6 +151,15 @@ def config(**fields):
     return LayerConfig(**{"d_model": D, "n_heads": H, "d_ff": FF, "dropout": 0.0, "position": "none"} | fields)
 
 
+@pytest.mark.parametrize(("bias", "qkv_bias"), [(True, False), (False, True)])
+def test_a_bias_that_only_some_maps_have_is_zero_in_the_others(bias, qkv_bias):
+    layer = stirred(config(bias=bias, qkv_bias=qkv_bias).build_encoder_layer()).eval()
+    x, positions = torch.randn(2, 4, D), torch.arange(4)
+    assert_same(to_torch(layer)(x), layer(x, Scope(positions, positions)), within=1e-5)
+    attention = layer.attention
+    assert_same(to_torch(attention)(x, x, x)[0], attention(x, x, Scope(positions, positions)), within=1e-5)
+
+
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_a_layer_of_a_model_of_ours_becomes_torch_nns(placement):
     layer = stirred(config(norm_placement=placement, activation="gelu", bias=False).build_encoder_layer()).eval()
@@ -182,6 +191,11 @@ def test_attention_to_a_source_of_other_features_becomes_torch_nns():
             ),
             "SinusoidalPosition",
         ),
+        (
+            lambda: EncoderStack([config().build_encoder_layer()], Position(), None, 0.0, LayerNorm(D)),
+            "LayerNorm on the embeddings",
+        ),
+        (lambda: config(attention_scale=1.0).build_attention(), "scale=1.0"),
         (lambda: torch.nn.Linear(2, 2), "Linear"),
     ],
 )

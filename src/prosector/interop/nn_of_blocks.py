@@ -44,6 +44,8 @@ def unfilled(block: Any, batch_first: bool) -> nn.Module:
         )
     if block.dropout.p:
         raise ValueError(f"dropout {block.dropout.p} after the embeddings: torch.nn's stacks begin after it")
+    if block.first_norm is not None:
+        raise ValueError(f"{type(block.first_norm).__name__} on the embeddings: torch.nn's stacks begin after it")
     cls = prosector.nn.TransformerEncoder if isinstance(block, EncoderStack) else prosector.nn.TransformerDecoder
     layers = [layer_of(layer, batch_first) for layer in block.layers]
     stack = cls(layers[0], len(layers), None if block.final_norm is None else norm_of(block.final_norm))
@@ -68,7 +70,7 @@ def attention_of(block: MultiHeadAttention, batch_first: bool) -> prosector.nn.M
         d_model,
         block.n_heads,
         block.dropout.p,
-        bias=block.query.bias is not None,
+        bias=any(name.endswith("bias") for name in block.state_dict()),
         kdim=block.key.in_features,
         vdim=block.value.in_features,
         batch_first=batch_first,

@@ -1,6 +1,7 @@
 """`prosector import` and `load("hf:…")`: an imported folder is one that every command takes."""
 
 import json
+import sys
 
 import pytest
 import torch
@@ -136,3 +137,33 @@ def test_a_name_that_cannot_be_fetched_is_one_line(prosector, tmp_path):
     assert code == 2
     assert "nobody/nothing is no folder, and no model of that name could be had" in err
     assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "says"),
+    [("huggingface_hub", "nobody/nothing", "takes huggingface_hub"), ("tokenizers", None, "needs `tokenizers`")],
+)
+def test_a_library_that_is_missing_is_one_line_that_says_what_to_install(
+    library, name, says, prosector, tmp_path, monkeypatch
+):
+    folders.gpt2(tmp_path / "theirs")
+    monkeypatch.setitem(sys.modules, library, None)
+    code, _, err = prosector("import", name or tmp_path / "theirs", "--out", tmp_path / "ours")
+    assert code == 2
+    assert says in err
+    assert "pip install 'prosector[hf]'" in err
+
+
+def test_a_folder_without_tokenizer_json_says_how_to_make_one(prosector, tmp_path):
+    folders.gpt2(tmp_path / "theirs")
+    (tmp_path / "theirs" / "tokenizer.json").unlink()
+    code, _, err = prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")
+    assert code == 2
+    assert "has no tokenizer.json: transformers' AutoTokenizer reads older files" in err
+
+
+def test_a_t5_is_read_in_python_alone(prosector, tmp_path):
+    folders.theirs.saved(folders.theirs.TRANSLATORS["t5"], tmp_path / "theirs")
+    code, _, err = prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")
+    assert code == 2
+    assert "from_hugging_face(folder) reads it as a model" in err
