@@ -11,13 +11,13 @@ from tests.interop.hugging_face.theirs import READERS, TRANSLATORS, VIT, WRITERS
 
 from prosector.cli.main import main
 from prosector.config.bert import BertConfig
-from prosector.config.folder import TranslatorFolder
+from prosector.config.folder import PictureFolder, TranslatorFolder
 from prosector.config.gpt import GptConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.config.vit import ViTConfig
 from prosector.decoding.folder import write_model
 from prosector.interop.hugging_face import from_hugging_face
-from prosector.interop.hugging_face.exporting import export_folder, to_hugging_face
+from prosector.interop.hugging_face.exporting import export_folder, labels_of, to_hugging_face
 from prosector.text.pieces import train_pieces
 
 SIZES = {"d_model": 24, "n_heads": 4, "d_ff": 40, "layers": 2, "dropout": 0.0}
@@ -140,3 +140,10 @@ def test_the_command_writes_what_theirs_loads(tmp_path, capsys):
     pictures = torch.rand(1, 3, 16, 16)
     with torch.no_grad():
         assert near(found(pictures).logits, from_hugging_face(tmp_path / "theirs")(pictures))
+
+
+def test_two_classes_of_one_name_stay_two():
+    assert labels_of(PictureFolder(
+        kind="vit", classes=("crane", "cat", "crane"), size=(28, 28), source="", test=0, mean=0.5, deviation=0.5,
+        model=ViTConfig(n_classes=3),
+    ))["id2label"] == {"0": "crane", "1": "cat", "2": "crane"}  # fmt: skip

@@ -135,3 +135,14 @@ def test_an_older_config_says_rope_in_other_words(change):
 
 def test_every_architecture_is_tested():
     assert {name.split(",")[0] for name in [*WRITERS, *TRANSLATORS]} | {"bert", "vit"} == set(ARCHITECTURES)
+
+
+def test_special_ids_are_theirs_where_they_say_them_and_null_is_none(change):
+    said = from_hugging_face(change("llama", {"bos_token_id": None, "eos_token_id": [2, 7]})).config.special
+    assert (said.pad, said.sos, said.ends) == (None, None, [2, 7])
+    folder = change("llama")
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    del settings["bos_token_id"], settings["eos_token_id"]
+    (folder / "config.json").write_text(json.dumps(settings), "utf-8")
+    usual = from_hugging_face(folder).config.special
+    assert (usual.sos, usual.ends) == (1, [2])

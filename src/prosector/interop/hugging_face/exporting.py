@@ -128,8 +128,12 @@ def export_folder(folder: Folder, model: nn.Module, tokenizers: tuple[Tokenizer,
 def labels_of(folder: PictureFolder | ReaderFolder) -> dict[str, Any]:
     """The names of classes."""
     names = folder.classes if isinstance(folder, PictureFolder) else folder.labels
-    by_name = {name: number for number, name in enumerate(names)}
-    return {"id2label": {str(number): name for name, number in by_name.items()}, "label2id": by_name} if names else {}
+    if not names:
+        return {}
+    return {  # two classes may have one name: ImageNet has two cranes
+        "id2label": {str(number): name for number, name in enumerate(names)},
+        "label2id": {name: number for number, name in enumerate(names)},
+    }
 
 
 def preprocessing(folder: PictureFolder) -> dict[str, Any]:

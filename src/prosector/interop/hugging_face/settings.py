@@ -64,13 +64,15 @@ class Settings:
         return ACTIVATIONS[self[name]]
 
     def special(self, **others: int | None) -> SpecialIds:
-        """Their ids for padding, begin and end; of several ends the first is the one that is written."""
-        ends = self["eos_token_id"]
+        """Their ids for padding, begin and end, of which null is none; of several ends the first is written."""
+        pad, sos, ends = (
+            self.found.get(name, self.defaults[name]) for name in ("pad_token_id", "bos_token_id", "eos_token_id")
+        )
         ends = ends if isinstance(ends, list) else [ends]
         return SpecialIds(
-            pad=self["pad_token_id"],
+            pad=pad,
             unk=others.get("unk"),
-            sos=others.get("sos", self["bos_token_id"]),
+            sos=others.get("sos", sos),
             eos=ends[0],
             mask=others.get("mask"),
             also_eos=tuple(ends[1:]),
