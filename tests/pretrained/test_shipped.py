@@ -68,7 +68,14 @@ def test_a_translator_was_chosen_after_rounding_and_says_its_scores(name):
 
 @pytest.mark.parametrize(
     ("model", "text", "expected"),
-    [],
+    [
+        ("zh-en", "我喜欢深度学习。", "I like deep learning."),
+        ("zh-en", "人山人海。", "There is a sea of people."),
+        ("zh-en", "明天会下雨吗？", "Will it rain tomorrow?"),
+        ("en-zh", "How are you?", "你们好吗？"),
+        ("en-zh", "I like deep learning.", "我喜欢深度学习。"),
+        ("en-zh", "Where is the station?", "车站在哪儿？"),
+    ],
 )
-def test_it_translates_what_the_readme_shows(model, text, expected):
+def test_a_translator_writes_what_the_pages_show(model, text, expected):
     assert prosector.load(model).translate([text]) == [expected]
