@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, cast
@@ -19,6 +21,7 @@ from prosector.training.work import Start, Work
 Run = TypeVar("Run", bound=AnyRun)
 
 FOR_STEPS = 0.9  # the share of the time that goes to steps; validations take the rest
+LONGEST_TRIAL = 15.0  # seconds; a step of a new shape is slow the first time, so the later half is what counts
 
 
 def begun(config: AnyRun, model: Path | None) -> tuple[Work, Start]:
@@ -43,12 +46,18 @@ def fitted(work: Work, start: Start, seconds: float) -> Any:
     with TemporaryDirectory() as folder:
         loop = prepare(work, start, Path(folder), LineReporter(io.StringIO()))
         loop.model.train()
-        loop.update()  # the first step is always slow
-        began = time.monotonic()
-        while loop.step < 4 or time.monotonic() - began < min(4.0, seconds / 10):
-            loop.update()
-        a_step = (time.monotonic() - began) / (loop.step - 1)
+        taken = [timed(loop.update)]
+        while len(taken) < 6 or sum(taken) < min(LONGEST_TRIAL, seconds / 15):
+            taken.append(timed(loop.update))
+    a_step = statistics.median(taken[len(taken) // 2 :])
     return with_steps(start.config, max(20, round(FOR_STEPS * seconds / a_step)))
+
+
+def timed(act: Callable[[], object]) -> float:
+    """How many seconds something takes."""
+    began = time.monotonic()
+    act()
+    return time.monotonic() - began
 
 
 def with_steps(config: Run, steps: int) -> Run:
