@@ -146,20 +146,23 @@ class CTranslate2Translator(Translator):
         results = engine.theirs.translate_batch(
             [[self.source_pieces[id] for id in source] for source in sources],
             beam_size=decoding.size,
-            num_hypotheses=decoding.n_best,
+            num_hypotheses=decoding.size,
             patience=PATIENCE if decoding.size > 1 else 1.0,
             length_penalty=decoding.alpha,
             suppress_sequences=[[self.target_pieces[id] for id in ids] for ids in never] or None,
             end_token=[self.target_pieces[id] for id in self.special.ends],
             return_end_token=True,  # it tells what is finished from what is cut
             max_input_length=0,
+            min_decoding_length=0,
             max_decoding_length=most + 1,  # the end counts there
             return_scores=True,
         )
-        return [
+        found = [
             [self.hypothesis(*one, most, decoding.alpha) for one in zip(result.hypotheses, result.scores, strict=True)]
             for result in results
         ]
+        # As in our beam, what was cut counts only if nothing is finished.
+        return [([one for one in some if one.finished] or some)[: decoding.n_best] for some in found]
 
     def hypothesis(self, pieces: Sequence[str], score: float, most: int, alpha: float) -> Hypothesis:
         """One of theirs as one of ours; it is cut if it came without an end."""

@@ -47,11 +47,11 @@ def require_ctranslate2(config: TransformerConfig) -> None:
     Raises:
         ValueError: it lacks some; all are named, with what they can be.
     """
+    require_expressible("CTranslate2", config, {"kind": ("transformer",)})
     require_expressible(
         "CTranslate2",
         config,
         {
-            "kind": ("transformer",),
             "position.kind": ("sinusoidal", "learned"),
             "norm": tuple(EPSILON),
             "final_norm": (None, False, True) if config.norm_placement == "pre" else (None, False),
