@@ -97,9 +97,9 @@ def compared(model: str, limit: int, here: Path) -> tuple[list[str], list[str]]:
             )
             for number in differs if "int8" not in engine.name else ():
                 one, other = (mean_log_p(ours, sources[number], text[number]) for text in (wanted, found))
+                scores = f"{one:.4f} | {other:.4f} | {other - one:+.4f}"
                 differing += [
-                    f"| {model} | {engine.name} | {beam} | {number + 1} | {one:.4f} | {other:.4f} "
-                    f"| {other - one:+.4f} |",
+                    f"| {model} | {engine.name} | {beam} | {number + 1} | {scores} |",
                     f"| | | | {sources[number]} | {wanted[number]} | {found[number]} | |",
                 ]
     return rows, differing
