@@ -4,8 +4,8 @@
 
 Exports zh-en and en-zh, translates the first development pairs by each engine, and prints two tables: how many lines
 are those of our own engine, with BLEU and seconds; and every line that differs though nothing was quantized, with
-Σ log p / length of both under our own model: where they are equal to three digits it is a tie, where theirs is lower
-their search missed ours. --texts prints these lines too; it is left out where the data may not be shown.
+Σ log p / length of both under our own model: where the two are equal it is a tie, and where one is lower its search
+missed the other. --texts prints these lines too; leave it out where the data may not be shown.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from unittest.mock import patch
 import torch
 
 from prosector.config.data import FileConfig
+from prosector.config.decoding import DecodingConfig
 from prosector.data.corpus import read_pairs
-from prosector.decoding import Translator, find_model, load
+from prosector.decoding import RepetitionGuard, Translator, find_model, load
 from prosector.evaluation.scores import score
 from prosector.interop.engines import ctranslate2_engine, export_ctranslate2, export_onnx, load_engine
 
@@ -62,13 +63,18 @@ def timed(translator: Translator, texts: Sequence[str], beam: int) -> tuple[list
 
 
 @torch.inference_mode()
-def mean_log_p(ours: Translator, source: str, target: str) -> float:
-    """Σ log p / length of a translation under our model, `<eos>` counted, both as one sentence."""
-    special = ours.special
-    ids = ours.target.encode(target)
-    scores = ours.model(torch.tensor([ours.ids(source)]), torch.tensor([[special.sos, *ids]]))[0].log_softmax(-1)
-    gains = scores.gather(1, torch.tensor([*ids, special.eos])[:, None])
-    return gains.mean().item()
+def mean_log_p(ours: Translator, by: Translator, text: str, beam: int) -> float:
+    """Σ log p / length, under our model, of what a translator writes; the mean of the text's sentences."""
+    how = DecodingConfig(beam=beam)
+    special, scores = ours.special, []
+    for part in by.plan(text, how):
+        src = by.ids(part.text)
+        guard = RepetitionGuard([part.text], by.wordiness)
+        [[found]] = by.search([src], [by.longest_target(len(src), how)], [part.text], guard, how)
+        log_p = ours.model(torch.tensor([src]), torch.tensor([[special.sos, *found.ids]]))[0].log_softmax(-1)
+        gains = log_p.gather(1, torch.tensor([*found.ids, special.eos])[:, None])
+        scores.append(gains.mean().item())
+    return sum(scores) / len(scores)
 
 
 def megabytes(folder: Path) -> float:
@@ -89,17 +95,20 @@ def compared(model: str, limit: int, here: Path) -> tuple[list[str], list[str]]:
         for engine in made if beam > 1 else [one for one in made if one.patience > 1]:
             with patch.object(ctranslate2_engine, "PATIENCE", engine.patience):
                 found, their_seconds = timed(engine.translator, sources, beam)
-            differs = [number for number, text in enumerate(wanted) if found[number] != text]
+                differs = [number for number, text in enumerate(wanted) if found[number] != text]
+                scores = [
+                    [mean_log_p(ours, by, sources[number], beam) for by in (ours, engine.translator)]
+                    for number in differs
+                ]
             rows.append(
                 f"| {model} | {engine.name} | {beam} | {len(sources) - len(differs)} of {len(sources)} | {bleu:.2f} "
                 f"| {score(found, references, languages[1]).bleu:.2f} | {seconds:.2f} | {their_seconds:.2f} "
                 f"| {megabytes(engine.folder):.1f} |"
             )
-            for number in differs if "int8" not in engine.name else ():
-                one, other = (mean_log_p(ours, sources[number], text[number]) for text in (wanted, found))
-                scores = f"{one:.4f} | {other:.4f} | {other - one:+.4f}"
+            for number, (one, other) in zip(differs, scores, strict=True) if "int8" not in engine.name else ():
+                gain = f"{other - one:+.4f}"
                 differing += [
-                    f"| {model} | {engine.name} | {beam} | {number + 1} | {scores} |",
+                    f"| {model} | {engine.name} | {beam} | {number + 1} | {one:.4f} | {other:.4f} | {gain} |",
                     f"| | | | {sources[number]} | {wanted[number]} | {found[number]} | |",
                 ]
     return rows, differing

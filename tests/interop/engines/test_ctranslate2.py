@@ -55,19 +55,22 @@ def test_every_token_has_the_same_log_p(name, tmp_path):
         assert found.log_probs == pytest.approx(log_p(model, src, tgt), abs=2e-4)
 
 
-@pytest.mark.parametrize("guard", [True, False])
-def test_greedy_it_writes_what_we_write_with_the_guard_and_without(guard, tmp_path):
-    """A random model repeats itself nearly always."""
-    for number in range(4):
-        torch.manual_seed(number)
-        _, source, _ = written(tmp_path / f"{number}")
-        export_ctranslate2(tmp_path / f"{number}", tmp_path / f"{number}-out")
-        ours, theirs = prosector.load(tmp_path / f"{number}"), load_engine("ctranslate2", tmp_path / f"{number}-out")
-        wanted, found = (
-            [best[0] for best in each.hypotheses(texts(source), beam=1, repetition_guard=guard)]
-            for each in (ours, theirs)
-        )
-        assert [(one.text, one.finished) for one in found] == [(one.text, one.finished) for one in wanted]
+@pytest.mark.parametrize("number", range(4))
+def test_greedy_it_writes_what_we_write_with_the_guard_and_without(number, tmp_path):
+    """A random model repeats itself often; what the guard turned away from is scored as we score it."""
+    torch.manual_seed(number)
+    _, source, _ = written(tmp_path / "ours")
+    export_ctranslate2(tmp_path / "ours", tmp_path / "theirs")
+    engines = prosector.load(tmp_path / "ours"), load_engine("ctranslate2", tmp_path / "theirs")
+    loose, guarded = (
+        [[best[0] for best in each.hypotheses(texts(source), beam=1, repetition_guard=guard)] for each in engines]
+        for guard in (False, True)
+    )
+    for ours, theirs in (loose, guarded):
+        assert [(one.text, one.finished) for one in theirs] == [(one.text, one.finished) for one in ours]
+    for ours, theirs, before in zip(*guarded, loose[1], strict=True):
+        if theirs.text != before.text:
+            assert theirs.score == pytest.approx(ours.score, abs=1e-3)
 
 
 def test_no_candidate_of_a_beam_says_what_the_guard_forbids(tmp_path):

@@ -4,11 +4,12 @@ Its greedy search is ours. Its beam keeps k hypotheses running besides those tha
 `decoding/refilling.py` does, and ends when k · patience are finished; ours ends when none can still win. With a
 patience of 2 it goes on long enough to find what ours finds, nearly always (results/engines.md counts).
 
-What nobody writes (`<pad>`, …) it takes out before the softmax, and we after it: its scores are higher by what the
-model would have given those.
-
 It knows no rule for what may come next. So where our repetition guard objects to a hypothesis, the offending
 continuation is forbidden and the source is searched again, until none offends: greedily that is the same as our guard.
+
+What is forbidden it takes out before the softmax, which makes the rest likelier, and we after it. So what is found
+under the guard is scored once more with nothing forbidden. Of `<pad>`, `<unk>` and `<sos>`, which nobody writes, it is
+let be: translators hardly give them anything.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ import torch
 
 from prosector.config.decoding import DecodingConfig
 from prosector.config.folder import TranslatorFolder
+from prosector.decoding.beam import best
 from prosector.decoding.folder import read_as, read_tokenizers
-from prosector.decoding.hypothesis import Hypothesis
+from prosector.decoding.hypothesis import Hypothesis, hypothesis
 from prosector.decoding.step import Rule
 from prosector.decoding.translator import Translator
 from prosector.interop.engines.ctranslate2_spec import n_rows, pieces_of
@@ -117,7 +119,7 @@ class CTranslate2Translator(Translator):
 
     def guarded(
         self,
-        best: list[Hypothesis],
+        found: list[Hypothesis],
         source: Sequence[int],
         most: int,
         forbidden: Forbidden,
@@ -126,12 +128,12 @@ class CTranslate2Translator(Translator):
         """The targets of one source once none has what is forbidden, or after so many rounds."""
         never: list[list[int]] = []
         for _ in range(ROUNDS):
-            offences = list(filter(None, (first_offence(one.ids, forbidden) for one in best)))
+            offences = list(filter(None, (first_offence(one.ids, forbidden) for one in found)))
             if not offences:
                 break
             never += offences
-            [best] = self.found([source], most, decoding, never)
-        return best
+            [found] = self.found([source], most, decoding, never)
+        return found
 
     def found(
         self,
@@ -141,7 +143,7 @@ class CTranslate2Translator(Translator):
         never: Sequence[Sequence[int]] = (),
     ) -> list[list[Hypothesis]]:
         """What their search finds for some sources, with `most` tokens at most and nothing of `never` in it."""
-        never = [*([id] for id in self.special.unwritten), *never]
+        forbidden = [*([id] for id in self.special.unwritten), *never]
         engine: Any = self.model
         results = engine.theirs.translate_batch(
             [[self.source_pieces[id] for id in source] for source in sources],
@@ -149,7 +151,7 @@ class CTranslate2Translator(Translator):
             num_hypotheses=decoding.size,
             patience=PATIENCE if decoding.size > 1 else 1.0,
             length_penalty=decoding.alpha,
-            suppress_sequences=[[self.target_pieces[id] for id in ids] for ids in never] or None,
+            suppress_sequences=[[self.target_pieces[id] for id in ids] for ids in forbidden] or None,
             end_token=[self.target_pieces[id] for id in self.special.ends],
             return_end_token=True,  # it tells what is finished from what is cut
             max_input_length=0,
@@ -161,8 +163,10 @@ class CTranslate2Translator(Translator):
             [self.hypothesis(*one, most, decoding.alpha) for one in zip(result.hypotheses, result.scores, strict=True)]
             for result in results
         ]
+        if never:
+            found = [self.scored(source, some, decoding.alpha) for source, some in zip(sources, found, strict=True)]
         # As in our beam, what was cut counts only if nothing is finished.
-        return [([one for one in some if one.finished] or some)[: decoding.n_best] for some in found]
+        return [best([one for one in some if one.finished] or some, decoding.n_best) for some in found]
 
     def hypothesis(self, pieces: Sequence[str], score: float, most: int, alpha: float) -> Hypothesis:
         """One of theirs as one of ours; it is cut if it came without an end."""
@@ -170,6 +174,19 @@ class CTranslate2Translator(Translator):
         finished = bool(ids) and ids[-1] in self.special.ends
         log_p = score * max(len(ids), 1) ** alpha
         return Hypothesis(ids[:-1] if finished else ids[:most], log_p, score, finished)
+
+    def scored(self, source: Sequence[int], found: list[Hypothesis], alpha: float) -> list[Hypothesis]:
+        """Targets of one source with the model's own log p, nothing forbidden."""
+        engine: Any = self.model
+        results = engine.theirs.score_batch(
+            [[self.source_pieces[id] for id in source]] * len(found),
+            [[self.target_pieces[id] for id in one.ids] for one in found],
+            max_input_length=0,
+        )
+        return [
+            hypothesis(one.ids, sum(result.log_probs[: len(one.ids) + one.finished]), one.finished, alpha)
+            for one, result in zip(found, results, strict=True)  # theirs always counts an end
+        ]
 
 
 def first_offence(ids: Sequence[int], forbidden: Forbidden) -> list[int]:
