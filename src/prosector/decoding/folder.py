@@ -197,7 +197,7 @@ def exchange(folder: Path, beside: Path, before: Path) -> None:
             arrived.append(name)
     except BaseException:
         for name in arrived:
-            (folder / name).unlink()
+            os.replace(folder / name, beside / name)
         for name in sorted((file.name for file in before.iterdir()), key=lambda name: name == "config.json"):
             os.replace(before / name, folder / name)
         raise

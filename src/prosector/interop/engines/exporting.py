@@ -119,7 +119,10 @@ def readme(folder: Path, config: TranslatorFolder, engine: str, option: str, qua
 def write_folder(out: Path, config: TranslatorFolder, tokenizers: list[Tokenizer], text: str, write: Any) -> None:
     """Write beside the place what every such folder has, let `write` add its own, and move all there."""
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=out) as new, tempfile.TemporaryDirectory(dir=out) as old:
+    with (
+        tempfile.TemporaryDirectory(prefix=".new-", dir=out) as new,
+        tempfile.TemporaryDirectory(prefix=".old-", dir=out) as old,
+    ):
         beside = Path(new)
         write(beside)
         save_tokenizers(beside, *tokenizers)
