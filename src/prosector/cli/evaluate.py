@@ -14,7 +14,7 @@ from prosector.cli import options
 from prosector.cli.console import say
 from prosector.cli.corpora import corpus
 from prosector.cli.lines import whole_file
-from prosector.cli.options import Beam, Columns, Parts
+from prosector.cli.options import Beam, Columns, Engine, Parts
 
 if TYPE_CHECKING:
     from prosector.evaluation.evaluate import Evaluation
@@ -32,6 +32,7 @@ folder with pictures/ and masks/.
 Examples:
   prosector evaluate --model zh-en --data pairs.tsv
   prosector evaluate --model runs/mine --data news.zh,news.en --beam 1 --limit 200
+  prosector evaluate --engine ctranslate2 --model runs/zh-en-int8 --data pairs.tsv
   prosector evaluate --model en-zh --data pairs.tsv --json scores.json --output translations.tsv
   prosector evaluate --model runs/gpt --data book.txt
   prosector evaluate --model runs/vit --data mnist-5k
@@ -54,17 +55,20 @@ def evaluate(
     limit: Limit = None,
     json_file: Json = None,
     output: Output = None,
+    engine: Engine = None,
     parts: Parts = None,
 ) -> None:
     from prosector.config.decoding import decoding_from
     from prosector.config.folder import PictureFolder, SegmentingFolder, WriterFolder
     from prosector.data.corpus import read_pairs
-    from prosector.decoding import find_model, load
+    from prosector.decoding import find_model
     from prosector.decoding.folder import read_config
     from prosector.evaluation.evaluate import evaluate as judged
 
     options.load(parts)
     config = read_config(find_model(model))
+    if engine and config.kind != "transformer":
+        raise ValueError(f"--engine {engine} translates; {model} is of the kind {config.kind}")
     if isinstance(config, WriterFolder):
         say_text(model, data, limit, json_file)
         return
@@ -75,18 +79,21 @@ def evaluate(
         say_pictures(model, data, json_file)
         return
     decoding = decoding_from(None, {"beam": beam})
-    translator = load(model)
+    translator = options.translator_of(model, engine)
     languages = translator.config.source, translator.config.target
     pairs = read_pairs(corpus(data, columns, languages), *languages)[:limit]
     say(f"translating {len(pairs):,} sentences")
     result = judged(translator, pairs, decoding)
 
+    # Other engines give no log p of a reference.
+    left_out = {"translations", *(("loss", "perplexity", "n_too_long", "n_tokens") if engine else ())}
     figures = {
         "model": model,
         "data": data,
         "direction": "-".join(languages),
         "beam": decoding.size,
-        **{name: value for name, value in result._asdict().items() if name != "translations"},
+        **({"engine": engine} if engine else {}),
+        **{name: value for name, value in result._asdict().items() if name not in left_out},
     }
     if output:
         with whole_file(output) as file:
@@ -209,6 +216,9 @@ def table(figures: dict[str, object], result: Evaluation) -> str:
         ("loss", f"{result.loss:.3f} nats a token, perplexity {result.perplexity:.2f}{left_out}"),
         ("speed", f"{result.tokens_per_second:,.0f} tokens/s, {result.seconds:.1f} s"),
     ]
+    if "engine" in figures:
+        rows[0] = ("model", f"{rows[0][1]}, by {figures['engine']}")
+        rows = [row for row in rows if row[0] != "loss"]
     return aligned(rows)
 
 

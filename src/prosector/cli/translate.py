@@ -14,7 +14,7 @@ import typer
 from prosector.cli import options
 from prosector.cli.console import is_terminal
 from prosector.cli.lines import chunks, standard_input, whole_file
-from prosector.cli.options import Beam, Parts
+from prosector.cli.options import Beam, Engine, Parts
 
 if TYPE_CHECKING:
     from prosector.config.decoding import DecodingConfig, DecodingFields
@@ -29,6 +29,8 @@ script does it: each TEXT its own, a file or a pipe the one that its beginning a
 --scores puts Σ log p / length before each line; --n-best writes several lines for each, its number before them;
 a tab between.
 
+--engine lets CTranslate2 or onnxruntime run the folder that prosector export wrote for it.
+
 \b
 Examples:
   prosector translate 我喜欢深度学习。 'How are you?'
@@ -36,6 +38,7 @@ Examples:
   prosector translate --input book.zh.txt --output book.en.txt --beam 1
   prosector translate --n-best 3 --scores 人山人海。
   prosector translate --model runs/mine --temperature 0.7 --seed 3 你好。
+  prosector translate --engine ctranslate2 --model runs/zh-en-int8 --input book.zh.txt
 """
 
 Text = Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="Lines to translate.")]
@@ -70,12 +73,15 @@ def translate(
     alpha: Alpha = 1.0,
     no_repetition_guard: NoGuard = False,
     simplified: Simplify = False,
+    engine: Engine = None,
     parts: Parts = None,
 ) -> None:
+    if engine and model is None:
+        raise ValueError(f"--engine {engine} needs --model FOLDER; prosector export --to {engine} writes one")
     source, is_stream = source_of(text or [], input)
     with whole_file(output) if output else nullcontext(sys.stdout) as target:
         from prosector.config.decoding import decoding_from
-        from prosector.decoding import load, translator_for
+        from prosector.decoding import translator_for
         from prosector.text import simplify
 
         fields: DecodingFields = {
@@ -93,7 +99,7 @@ def translate(
         if simplified:
             simplify("")  # whether it can be done, before there is work to lose
         options.load(parts)
-        choose = translator_for if model is None else always(load(model))
+        choose = translator_for if model is None else always(options.translator_of(model, engine))
         progress = Progress(sys.stderr, quiet=is_terminal(target))
         done = 0
         for lines in source:

@@ -85,10 +85,16 @@ def read_model(folder: Path) -> tuple[TranslatorFolder, Seq2Seq, Tokenizer, Toke
         ValueError: a file is damaged, the files do not fit each other, or it is a model of another kind.
     """
     config = read_as(folder, TranslatorFolder, "translate")
+    source, target = read_tokenizers(folder, config)
+    return config, with_weights(folder, config.model), source, target
+
+
+def read_tokenizers(folder: Path, config: TranslatorFolder) -> tuple[Tokenizer, Tokenizer]:
+    """The source's and the target's tokenizer of a translator; raises as `read_model` does."""
     source, target = load_tokenizers(folder)
     require_size(folder, "source's", source, config.model.source_vocab)
     require_size(folder, "target's", target, config.model.target_vocab)
-    return config, with_weights(folder, config.model), source, target
+    return source, target
 
 
 def read_writer(folder: Path) -> tuple[WriterFolder, Gpt, Tokenizer]:
@@ -137,7 +143,8 @@ def with_weights(folder: Path, config: Any) -> Any:
     """
     path = folder / "model.safetensors"
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} has no model.safetensors")
+        exported = "; it was written for --engine ctranslate2" if (folder / "ctranslate2").is_dir() else ""
+        raise FileNotFoundError(f"{folder} has no model.safetensors{exported}")
     try:
         weights = load_file(path)
     except SafetensorError as error:
@@ -190,7 +197,7 @@ def exchange(folder: Path, beside: Path, before: Path) -> None:
             arrived.append(name)
     except BaseException:
         for name in arrived:
-            (folder / name).unlink()
+            os.replace(folder / name, beside / name)
         for name in sorted((file.name for file in before.iterdir()), key=lambda name: name == "config.json"):
             os.replace(before / name, folder / name)
         raise

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Self, Unpack, overload
 
 import torch
+from torch import nn
 
 from prosector.config.decoding import DecodingConfig, DecodingFields, decoding_from
 from prosector.config.folder import TranslatorFolder
@@ -24,11 +25,12 @@ from prosector.data.batching import cut, pad
 from prosector.decoding.candidate import Candidate, distinct, put_together
 from prosector.decoding.folder import read_model
 from prosector.decoding.from_folder import FromFolder
+from prosector.decoding.hypothesis import Hypothesis
 from prosector.decoding.installed import find_model, installed_models
 from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.decoding.search import search
 from prosector.decoding.splitting import split_lines, split_to_fit
-from prosector.decoding.step import anything_goes, special_of
+from prosector.decoding.step import Rule, anything_goes, special_of
 from prosector.models.seq2seq import Seq2Seq
 from prosector.text import Tokenizer, script_of, split_sentences
 from prosector.text.special import PAD
@@ -59,8 +61,10 @@ class Translator(FromFolder):
     read_folder = staticmethod(read_model)
 
     def __init__(self, config: TranslatorFolder, model: Seq2Seq, source: Tokenizer, target: Tokenizer) -> None:
-        self.config, self.model, self.source, self.target = config, model.eval(), source, target
+        self.config, self.model, self.source, self.target = config, model, source, target
         self.special = special_of(model)
+        if isinstance(model, nn.Module):  # other engines' are none (interop/engines)
+            model.eval()
 
     def to(self, device: torch.device | str) -> Self:
         """Move the model to a device."""
@@ -131,12 +135,10 @@ class Translator(FromFolder):
         ids = [self.ids(piece.text) for piece in pieces]
         lengths = list(map(len, ids))
         order = sorted(range(len(pieces)), key=lengths.__getitem__)
-        filler = PAD if self.special.pad is None else self.special.pad
         for batch in cut(lengths, order, decoding.batch_tokens // decoding.size):
             texts = [pieces[i].text for i in batch]
-            hypotheses = search(
-                self.model,
-                pad([ids[i] for i in batch], filler).to(next(self.model.parameters()).device),
+            hypotheses = self.search(
+                [ids[i] for i in batch],
                 [self.longest_target(lengths[i], decoding) for i in batch],
                 texts,
                 RepetitionGuard(texts, self.wordiness) if decoding.repetition_guard else anything_goes,
@@ -146,6 +148,20 @@ class Translator(FromFolder):
                 pieces[i].candidates = distinct(
                     Candidate(self.target.decode(one.ids).strip(), one.score, one.finished) for one in found
                 )
+
+    def search(
+        self,
+        sources: Sequence[Sequence[int]],
+        longest: Sequence[int],
+        texts: Sequence[str],
+        rule: Rule,
+        decoding: DecodingConfig,
+    ) -> list[list[Hypothesis]]:
+        """Each source's targets, the best first; arguments as for `search.search`."""
+        src = pad(sources, PAD if self.special.pad is None else self.special.pad)
+        if isinstance(self.model, nn.Module):
+            src = src.to(next(self.model.parameters()).device)
+        return search(self.model, src, longest, texts, rule, decoding)
 
     def ids(self, text: str) -> list[int]:
         """What the model reads."""

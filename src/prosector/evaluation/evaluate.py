@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import nn
 
 from prosector.config.decoding import DecodingConfig
 from prosector.data.corpus import Pair
-from prosector.evaluation.perplexity import surprise
+from prosector.evaluation.perplexity import Surprise, surprise
 from prosector.evaluation.scores import score
 from prosector.text import Tokenizer
 
@@ -35,7 +35,7 @@ class CanTranslate(Protocol):
     @property
     def config(self) -> Described: ...
     @property
-    def model(self) -> nn.Module: ...
+    def model(self) -> Any: ...
     def translate(self, texts: list[str], decoding: DecodingConfig, /) -> list[str]: ...
 
 
@@ -44,7 +44,8 @@ class Evaluation(NamedTuple):
 
     Attributes:
         bleu, chrf: of the corpus, 100 at most; the signatures say how they were computed.
-        loss: mean - log p of a reference's token, nats, unsmoothed; NaN if every pair is too long.
+        loss: mean - log p of a reference's token, nats, unsmoothed; NaN if every pair is too long, or if another
+            engine translates (interop/engines), which gives none.
         perplexity: e^loss.
         n_pairs: all are translated and scored.
         n_too_long: of these the pairs with a side longer than the model was trained on, which count in
@@ -90,7 +91,10 @@ def evaluate(translator: CanTranslate, pairs: Sequence[Pair], decoding: Decoding
         for src, tgt in zip(sources, targets, strict=True)
         if max(len(src) + config.source_eos, len(tgt) + 1) <= config.max_tokens
     ]
-    surprised = surprise(translator.model, [src for src, _ in fitting], [tgt for _, tgt in fitting], config.source_eos)
+    surprised = Surprise(0.0, 0)
+    if isinstance(translator.model, nn.Module):
+        sides = [src for src, _ in fitting], [tgt for _, tgt in fitting]
+        surprised = surprise(translator.model, *sides, config.source_eos)
     written = sum(map(len, translator.target.encode_batch(translations)))
     return Evaluation(
         *scores,
