@@ -82,6 +82,7 @@ def test_a_folder_that_is_not_whole_is_told(files, fault, tmp_path):
         ({"lowercase": True}, "Extra inputs"),
         ({"own_words": ["深度学习"]}, "own_words is for kind 'words'"),
         ({"min_count": 2}, "min_count is for words and characters"),
+        ({"kind": "words", "coverage": 0.9}, "coverage is for unigram and bpe"),
         ({"kind": "words", "own_words": [" a"]}, "own_words.0"),
     ],
 )

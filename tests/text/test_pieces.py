@@ -148,6 +148,13 @@ def test_samples_follow_the_probabilities_of_the_segmentations():
     assert tokenizer.sample("garden", 1000.0, rng) == tokenizer.encode("garden")
 
 
+def test_rare_characters_are_spelled_in_bytes():
+    text = ["人" * 96 + "山" * 3 + "海"]
+    tokenizer = train_pieces(text, vocab_size=700, language="zh", coverage=0.97)
+    assert ("人" in tokenizer, "山" in tokenizer, "海" in tokenizer) == (True, True, False)
+    assert tokenizer.decode(tokenizer.encode("人山人海")) == "人山人海"
+
+
 def test_mistakes_are_told():
     with pytest.raises(ValueError, match="no text"):
         train_pieces(["", "\n"], vocab_size=700)

@@ -43,7 +43,13 @@ def _train(config: TokenizerConfig, sentences: Iterable[str], language: Language
     try:
         match config.kind:
             case "unigram" | "bpe":
-                return train_pieces(sentences, vocab_size=config.vocab_size, kind=config.kind, language=language)
+                return train_pieces(
+                    sentences,
+                    vocab_size=config.vocab_size,
+                    kind=config.kind,
+                    language=language,
+                    coverage=config.coverage,
+                )
             case "words":
                 return train_words(
                     sentences,

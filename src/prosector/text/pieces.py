@@ -37,6 +37,7 @@ def train_pieces(
     vocab_size: int,
     kind: Literal["unigram", "bpe"] = "unigram",
     language: Language | None = None,
+    coverage: float | None = None,
 ) -> "PieceTokenizer":
     """Learn a vocabulary of pieces from sentences. The same sentences give the same bytes.
 
@@ -47,12 +48,14 @@ def train_pieces(
     Args:
         vocab_size: how many ids, the 4 special ones and the 256 bytes counted; a small corpus
             may give fewer.
+        coverage: share of the text's characters that have a piece of their own; rarer ones are spelled
+            in bytes. By default nearly all: 0.9995 in Chinese.
 
     Raises:
         ValueError: there is no text, or `vocab_size` does not hold the characters alone.
     """
     lines = list(sentences)
-    alphabet = _alphabet(lines, language)
+    alphabet = _alphabet(lines, language, coverage or _COVERAGE[language])
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -85,12 +88,12 @@ def train_pieces(
             raise
         raise ValueError(
             f"vocab_size {vocab_size} is too small: the 4 special pieces, the 256 bytes and this text's "
-            f"characters alone are {needed[1]}; give more than that"
+            f"characters alone are {needed[1]}; give more than that, or spell rare characters in bytes (coverage)"
         ) from error
     return PieceTokenizer(model.getvalue())
 
 
-def _alphabet(sentences: list[str], language: Language | None) -> set[str]:
+def _alphabet(sentences: list[str], language: Language | None, coverage: float) -> set[str]:
     """The characters that get a piece of their own: the required ones, and the most frequent up to the coverage."""
     counts: Counter[str] = Counter()
     for sentence in sentences:
@@ -101,7 +104,7 @@ def _alphabet(sentences: list[str], language: Language | None) -> set[str]:
     if not counts:
         raise ValueError("there is no text to train a tokenizer on: every sentence is empty")
 
-    wanted = _COVERAGE[language] * counts.total()
+    wanted = coverage * counts.total()
     alphabet, covered = set(_REQUIRED[language]), 0
     for character, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         if covered >= wanted:
