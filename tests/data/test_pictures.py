@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from prosector.config.pictures import PicturesConfig
-from prosector.data.pictures import PictureBatches, Pictures, moved, read_picture, read_pictures, split
+from prosector.data.pictures import PictureBatches, Pictures, moved, read_picture, read_pictures, split, turned
 
 FEW = Pictures(torch.rand(50, 1, 4, 5), torch.arange(50) % 3, ("a", "b", "c"))
 
@@ -102,3 +102,32 @@ def test_colours_are_as_asked_for(tmp_path):
     assert read_picture(tmp_path / "red.png").shape == (3, 2, 2)
     assert read_picture(tmp_path / "red.png")[:, 0, 0].tolist() == [1, 0, 0]
     assert read_picture(tmp_path / "red.png", 1)[0, 0, 0].item() == pytest.approx(0.299, abs=0.01)
+
+
+@pytest.mark.parametrize(("height", "width"), [(4, 4), (5, 5)])
+def test_a_quarter_turn_is_rot90(height, width):
+    pictures = torch.rand(2, 3, height, width)
+    quarter = torch.full((2,), torch.pi / 2)
+    torch.testing.assert_close(turned(pictures, quarter, torch.ones(2, 2)), pictures.rot90(1, (2, 3)))
+
+
+def test_a_half_turn_of_any_size_is_both_flips_and_no_turn_is_nothing():
+    pictures, ones = torch.rand(2, 1, 4, 7), torch.ones(2, 2)
+    torch.testing.assert_close(turned(pictures, torch.full((2,), torch.pi), ones), pictures.flip(2, 3))
+    torch.testing.assert_close(turned(pictures, torch.zeros(2), ones), pictures)
+
+
+def test_stretched_to_twice_the_height_each_row_is_two():
+    picture = torch.zeros(1, 1, 4, 4)
+    picture[..., 1:3, :] = 1  # the two rows in the middle
+    high = turned(picture, torch.zeros(1), torch.tensor([[2.0, 1.0]]))
+    torch.testing.assert_close(high[0, 0, :, 0], torch.tensor([0.75, 1.0, 1.0, 0.75]))
+
+
+def test_pictures_are_turned_and_stretched_as_the_epoch_has_it():
+    config = PicturesConfig(batch=8, turn=15, stretch=0.1)
+    batches = PictureBatches(FEW, config, seed=1)
+    first, again, other = (batches.batch([3, 5], epoch).pictures for epoch in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(batches.batch([5], 0).pictures[0], first[1])  # whatever else is in the batch

@@ -32,6 +32,8 @@ class PicturesConfig(Config):
     test: int = Field(1000, ge=0, description="how many are never seen, for `prosector evaluate`")
     batch: int = Field(64, gt=0, description="pictures of a batch")
     shift: int = Field(0, ge=0, description="moves each picture by up to so many places, another way in each epoch")
+    turn: float = Field(0.0, ge=0, le=180, description="turns each picture by up to so many degrees, likewise")
+    stretch: float = Field(0.0, ge=0, lt=1, description="stretches height and width by up to such a share, likewise")
 
 
 class PictureRunConfig(Config):

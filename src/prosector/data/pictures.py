@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -209,6 +210,11 @@ class PictureBatches:
         if far := self.config.shift:
             moves = [np.random.default_rng([self.seed, epoch, i]).integers(-far, far + 1, 2).tolist() for i in which]
             values = torch.stack([moved(value, *move) for value, move in zip(values, moves, strict=True)])
+        if self.config.turn or self.config.stretch:
+            drawn = [np.random.default_rng([self.seed, epoch, i, 1]).uniform(-1, 1, 3) for i in which]
+            turn, high, wide = torch.tensor(np.array(drawn), dtype=torch.float32).T
+            stretch = 1 + self.config.stretch * torch.stack([high, wide], dim=1)
+            values = turned(values, torch.deg2rad(self.config.turn * turn), stretch)
         return PictureBatch(values, chosen.labels)
 
 
@@ -220,6 +226,23 @@ def moved(picture: Float[Tensor, "C H W"], down: int, right: int) -> Float[Tenso
     to_columns, from_columns = overlap(right, width)
     out[:, to_rows, to_columns] = picture[:, from_rows, from_columns]
     return out
+
+
+def turned(
+    pictures: Float[Tensor, "B C H W"], angles: Float[Tensor, " B"], stretch: Float[Tensor, "B 2"]
+) -> Float[Tensor, "B C H W"]:
+    """Pictures turned about their middle, counter-clockwise, in radians, and stretched in height and width.
+
+    0 comes in at the edge; values between places are interpolated.
+    """
+    height, width = pictures.shape[2:]
+    sin, cos = angles.sin(), angles.cos()
+    high, wide = stretch.T
+    # Where each place of the result lies in the picture: columns and rows run from -1 to 1 in both.
+    to_column = torch.stack([cos / wide, -sin * height / width / wide, torch.zeros_like(sin)], dim=1)
+    to_row = torch.stack([sin * width / height / high, cos / high, torch.zeros_like(sin)], dim=1)
+    places = F.affine_grid(torch.stack([to_column, to_row], dim=1), list(pictures.shape), align_corners=False)
+    return F.grid_sample(pictures, places, align_corners=False)
 
 
 def overlap(move: int, n: int) -> tuple[slice, slice]:
