@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 def say(text: str) -> None:
     """Tell whoever runs the command; never part of its result."""
     print(text, file=sys.stderr, flush=True)
+
+
+def program() -> str:
+    """How this program is called from here: by its name where the shell finds it, else by its path."""
+    called = Path(sys.argv[0])
+    if called.name != "prosector" or shutil.which("prosector"):
+        return "prosector"
+    return quoted(os.path.relpath(called) if called.is_relative_to(Path.cwd()) else called)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ def recipe_with(
     from prosector.config.run import RunConfig, read_run
     from prosector.config.segmenting import SegmentingRunConfig
 
-    given = [*direction_of(start), *settings]
+    given = [*direction_of(start, recipe), *settings]
     run = read_run(recipe, given)
     if isinstance(run, PictureRunConfig | SegmentingRunConfig):
         if len(data) > 1 or dev:
@@ -44,7 +45,7 @@ def recipe_with(
         named = lambda file: corpus(file, columns, languages)  # noqa: E731
     files = [assignment("data.train", map(named, data))] * bool(data)
     files += [assignment("data.dev", map(named, dev))] * bool(data or dev)
-    return read_run(recipe, [*direction_of(start), *files, *settings])
+    return read_run(recipe, [*direction_of(start, recipe), *files, *settings])
 
 
 def assignment(key: str, files: Any) -> str:
@@ -75,8 +76,12 @@ def as_toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def direction_of(start: Path | None) -> list[str]:
-    """A translator's languages, as assignments to a recipe that fine-tunes it."""
+def direction_of(start: Path | None, recipe: Path) -> list[str]:
+    """A translator's languages, as assignments to a recipe that fine-tunes it.
+
+    Raises:
+        ValueError: the recipe trains something else.
+    """
     if start is None:
         return []
     from prosector.config.folder import TranslatorFolder
@@ -85,6 +90,12 @@ def direction_of(start: Path | None) -> list[str]:
     config = read_config(start)
     if not isinstance(config, TranslatorFolder):
         return []
+    kind = tomllib.loads(recipe.read_text("utf-8-sig")).get("model", {}).get("kind", "transformer")
+    if kind not in ("transformer", "rnn", "rnn-attention"):
+        raise ValueError(
+            f"--from {start.name} is a translator ({config.kind}), and the recipe {recipe.stem} trains a {kind}; "
+            "the recipe fine-tune trains translators further"
+        )
     return [
         f"data.source={config.source}",
         f"data.target={config.target}",

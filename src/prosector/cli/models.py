@@ -80,4 +80,5 @@ def figures_in(readme: Path) -> str:
     kept = next((line for line in lines if re.match(r"\|[^|]*\(kept\) *\|", line)), "")
     names, values = ([cell.strip() for cell in line.split("|")[3:-1]] for line in (head, kept))
     scores = ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=False))
-    return f"{scores} on its development data" if scores else ""
+    how = ", greedy" * any("greedy" in line for line in lines)
+    return f"{scores} on its development data{how}" if scores else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prosector.cli import trial
 from prosector.cli.attention import Looks, look
-from prosector.cli.console import console, quoted
+from prosector.cli.console import console, program, quoted
 from prosector.cli.display import reporter
 from prosector.cli.figure import draw_attention, font_for, has_han
 from prosector.cli.train import find_recipe
@@ -126,11 +126,12 @@ class Tour:
     def go_on(self, model: Path) -> None:
         """What to try next."""
         self.heading("To go on")
+        call, data = f"  {program()}", quoted(self.folder / "train.tsv")
         self.say(
-            f"  prosector translate --model {quoted(model)} 你今天好吗？\n"
-            f"  prosector train demo --data {quoted(self.folder / 'train.tsv')} --out rope --set model.position=rope\n"
-            "  prosector train fine-tune --from zh-en --data your-pairs.tsv --out runs/yours\n"
-            "  prosector --help"
+            f"{call} translate --model {quoted(model)} 你今天好吗？\n"
+            f"{call} train demo --data {data} --set model.position=rope --out runs/rope\n"
+            f"{call} train fine-tune --from zh-en --data your-pairs.tsv --out runs/yours\n"
+            f"{call} --help"
         )
 
     # What the stops need

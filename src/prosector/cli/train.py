@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prosector.cli import options
-from prosector.cli.console import quoted
+from prosector.cli.console import program, quoted
 from prosector.cli.corpora import recipe_with
 from prosector.cli.mistakes import StoppedError
 from prosector.cli.options import Columns, Parts
@@ -88,6 +88,8 @@ def train(
     from prosector.training.loop import InterruptedRunError
 
     options.load(parts)
+    if recipe == "fine-tune" and start_from is None:
+        raise ValueError("the recipe fine-tune trains a model further: name it, --from zh-en, or a folder")
     start = None if start_from is None else find_model(start_from)
     config = None
     if recipe is not None:
@@ -112,7 +114,7 @@ def train(
     except (InterruptedRunError, KeyboardInterrupt) as stop:
         if not (out / "training" / "state.pt").exists():
             raise StoppedError("stopped before there was anything to save") from stop
-        again = ["prosector train --resume --out", quoted(out), *(f"--part {quoted(part)}" for part in parts or ())]
+        again = [program(), "train --resume --out", quoted(out), *(f"--part {quoted(part)}" for part in parts or ())]
         raise StoppedError(f"stopped and saved; to go on: {' '.join(again)}") from stop
     tell(outcome, out, parts or ())
 
@@ -223,5 +225,5 @@ def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
     print(
         f"The model is in {out} (of its weights, the {outcome.chosen}): "
         f"{figures} on the development data.\n"
-        f"Use it: prosector {use.format(f'--model {quoted(out)}{options}')}"
+        f"Use it: {program()} {use.format(f'--model {quoted(out)}{options}')}"
     )

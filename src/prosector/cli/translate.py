@@ -183,7 +183,7 @@ class Progress:
         if self.quiet or now < self.next:
             return
         self.next, self.told = now + (0.2 if self.redraws else 10), True
-        text = f"{done:,} lines translated, {done / (now - self.began):,.1f} a second"
+        text = f"{done:,} line{'s' * (done != 1)} translated, {done / (now - self.began):,.1f} a second"
         self.stream.write(f"\r\x1b[K{text}" if self.redraws else f"{text}\n")
         self.stream.flush()
 

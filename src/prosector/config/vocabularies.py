@@ -12,8 +12,10 @@ from prosector.config.base import Config
 class VocabulariesConfig(Config):
     """Entries and ties, for every model that reads one language and writes another."""
 
-    source_vocab: int = Field(8000, gt=4, description="entries of the source's vocabulary")
-    target_vocab: int = Field(8000, gt=4, description="entries of the target's vocabulary")
+    source_vocab: int = Field(
+        8000, gt=4, description="entries of the source's vocabulary; in training those of its tokenizer"
+    )
+    target_vocab: int = Field(8000, gt=4, description="entries of the target's vocabulary; likewise")
     tie: Literal["none", "target", "all"] = Field(
         "target", description="tables that are one: none; the target's with the output's; the source's too"
     )

@@ -12,12 +12,15 @@ def folder_of(name_or_folder: str | Path) -> Path:
     """A folder, as it is, or that of a model that is fetched by its name.
 
     Raises:
+        NotADirectoryError: it is a file.
         FileNotFoundError: it is neither a folder nor the name of a model that can be had.
         ImportError: a name is given, and huggingface_hub is not installed.
     """
     folder = Path(name_or_folder).expanduser()
     if folder.is_dir():
         return folder
+    if folder.is_file():
+        raise NotADirectoryError(f"{name_or_folder} is a file; give the folder that holds the model")
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
