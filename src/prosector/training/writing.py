@@ -61,7 +61,7 @@ class WritingTask(Task):
             ]
         scores = {"bits/byte": found.bits_per_byte, "perplexity": found.perplexity}
         return Validation(
-            found.loss, scores, samples, ("Perplexity of a token, windows that overlap by half.",), -found.loss
+            found.loss, scores, samples, ("Perplexity of a token, windows that overlap by half",), -found.loss
         )
 
 
