@@ -103,7 +103,7 @@ def draw_gpt() -> None:
     """What each token costs a reader who expects what the model expects, in bits."""
     writer = prosector.load("gpt")
     texts = ["I would like a cup of tea.", "I would like a cup of stars.", "我想喝一杯茶。"]
-    figure, axes = plt.subplots(len(texts), 1, figsize=(8, 6), layout="constrained")
+    figure, axes = plt.subplots(len(texts), 1, figsize=(8, 6), sharey=True, layout="constrained")
     for ax, text in zip(axes, texts, strict=True):
         ids = [EOS, *writer.tokenizer.encode(text), EOS]
         with torch.inference_mode():
