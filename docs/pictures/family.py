@@ -217,8 +217,8 @@ def draw_attention_unet() -> None:
         image = ax.imshow(seen[f"gate{level}.coefficients"][0, 0], cmap="inferno", vmin=0, vmax=1)
         ax.set_title(f"gate, 1/{2**level} of the resolution" if level else "gate, full resolution", fontsize=10)
     for ax in axes[1, depth:]:
-        ax.remove()
-    figure.colorbar(image, ax=axes[1, :depth], label="how much passes")
+        ax.axis("off")
+    figure.colorbar(image, cax=axes[1, -1].inset_axes((0.05, 0.1, 0.06, 0.8)), label="how much passes")
     bare(*axes[0], *axes[1, :depth])
     save(figure, "attention-unet")
 
