@@ -78,7 +78,7 @@ def draw_rnn() -> None:
 
 def draw_rnn_attention() -> None:
     """Where each word that was written looked."""
-    translator, text = prosector.load("rnn-attention"), "他昨天在图书馆看了一本有意思的书。"
+    translator, text = prosector.load("rnn-attention"), "我明天不去学校。"
     model, source, target = translator.model, translator.source, translator.target
     src = torch.tensor([translator.ids(text)])
     with torch.inference_mode():
