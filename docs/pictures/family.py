@@ -71,8 +71,8 @@ def draw_rnn() -> None:
         number += len(texts)
     ax.set_title(f"the one vector of each sentence, in two directions ({share:.0%} of the differences)", fontsize=11)
     ax.set(xticks=[], yticks=[])
-    ax.margins(x=0.18)
-    ax.legend(title="the sentence", fontsize=9)
+    ax.margins(x=0.2, y=0.1)
+    ax.legend(title="the sentence", fontsize=9, loc="lower right")
     save(figure, "rnn")
 
 
