@@ -30,7 +30,7 @@ def test_installed_models_are_described(prosector, model, tmp_path, monkeypatch)
 
     (tmp_path / "zh-en").symlink_to(model)
     lines = prosector("models").out.splitlines()
-    assert lines[0].startswith("zh-en     Chinese to English, transformer, ")
+    assert lines[0].startswith(f"{'zh-en':<18}Chinese to English, transformer, ")
     assert "weights" in lines[0]
     assert "chrF" in lines[1]
     assert lines[2].split() == [str(tmp_path / "zh-en")]

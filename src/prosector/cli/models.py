@@ -70,7 +70,7 @@ def described(name: str, folder: Path) -> str:
     )
     what = f"{direction}{config.kind}, {n_weights:,} weights"
     lines = [f"{what}, {size / 2**20:.1f} MiB", figures_in(folder / "README.md"), str(folder)]
-    return f"{name:<10}" + f"\n{'':<10}".join(filter(None, lines))
+    return f"{name:<18}" + f"\n{'':<18}".join(filter(None, lines))
 
 
 def figures_in(readme: Path) -> str:
