@@ -35,6 +35,7 @@ from prosector.training.run import train
 
 SHARED = (
     "tokenizer.vocab_size=5000",
+    "tokenizer.coverage=0.9995",
     "data.batch_tokens=2560",
     "training.label_smoothing=0.1",
     "training.validate_pairs=500",
