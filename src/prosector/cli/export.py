@@ -9,9 +9,10 @@ import typer
 
 HELP = """Write a model as a folder that another library loads.
 
-To hugging-face, a translator becomes a Marian, a GPT a GPT-2, Llama or Qwen2, a BERT a BERT and a ViT a ViT. To
-ctranslate2 or onnx, a translator becomes a folder that prosector translate --engine uses, for which
-pip install 'prosector[ctranslate2]' or 'prosector[onnx]' is needed. Fields that cannot be expressed are named.
+To hugging-face, a translator becomes a Marian (the recipe marian trains one that it can express), a GPT a GPT-2, Llama
+or Qwen2, a BERT a BERT and a ViT a ViT. To ctranslate2 or onnx, a translator becomes a folder that prosector translate
+--engine uses, for which pip install 'prosector[ctranslate2]' or 'prosector[onnx]' is needed. Fields that cannot be
+expressed are named.
 
 \b
 Examples:

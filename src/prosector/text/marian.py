@@ -1,6 +1,7 @@
 """Marian's pair of tokenizers: SentencePiece cuts a text up, and a table of its own says which id a piece has.
 
-A folder has `source.spm`, `target.spm` and one `vocab.json` for both. A piece that the table lacks is unknown.
+A folder has `source.spm`, `target.spm` and one `vocab.json` for both, or one for the source and a `target_vocab.json`.
+A piece that the table lacks is unknown.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sentencepiece
 
 from prosector.text.tokenizer import Role, Tokenizer
 
-TABLE = "vocab.json"
+TABLE, TARGET_TABLE = "vocab.json", "target_vocab.json"
 UNK, SPECIAL = "<unk>", ("</s>", "<unk>", "<pad>")
 
 
@@ -25,6 +26,7 @@ class MarianTokenizer(Tokenizer):
     Args:
         model: a SentencePiece model, as bytes.
         table: the id of each piece.
+        table_name: the file that holds it.
 
     Raises:
         ValueError: it is no SentencePiece model, or the table lacks the special pieces, or an id is there twice.
@@ -33,8 +35,8 @@ class MarianTokenizer(Tokenizer):
     suffix: ClassVar[str] = ".spm"
     exact: ClassVar[bool] = False
 
-    def __init__(self, model: bytes, table: Mapping[str, int]) -> None:
-        self._model, self._table = model, dict(table)
+    def __init__(self, model: bytes, table: Mapping[str, int], table_name: str = TABLE) -> None:
+        self._model, self._table, self.table_name = model, dict(table), table_name
         try:
             if not model:
                 raise RuntimeError("nothing in it")
@@ -42,10 +44,10 @@ class MarianTokenizer(Tokenizer):
         except RuntimeError as error:
             raise ValueError(f"not a SentencePiece model ({len(model)} bytes)") from error
         if missing := [piece for piece in SPECIAL if piece not in self._table]:
-            raise ValueError(f"{TABLE} lacks {', '.join(missing)}")
+            raise ValueError(f"{table_name} lacks {', '.join(missing)}")
         self._pieces = {id: piece for piece, id in self._table.items()}
         if len(self._pieces) != len(self._table) or min(self._pieces) < 0:
-            raise ValueError(f"{TABLE} gives two pieces one id, or a piece an id below 0")
+            raise ValueError(f"{table_name} gives two pieces one id, or a piece an id below 0")
 
     @property
     def vocab_size(self) -> int:
@@ -67,19 +69,26 @@ class MarianTokenizer(Tokenizer):
         return self._pieces.get(int(id), UNK)
 
     def to_bytes(self) -> bytes:
-        document = {"kind": "marian", "model": base64.b64encode(self._model).decode(), "table": self._table}
+        document = {
+            "kind": "marian",
+            "model": base64.b64encode(self._model).decode(),
+            "table": self._table,
+            "table_name": self.table_name,
+        }
         return json.dumps(document, ensure_ascii=False).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         document: dict[str, Any] = json.loads(data)
-        return cls(base64.b64decode(document["model"]), document["table"])
+        return cls(base64.b64decode(document["model"]), document["table"], document["table_name"])
 
     def save(self, folder: str | Path, role: Role) -> Path:
-        """Write it as Marian's own folders have it: the model by its role, and the table of both."""
+        """Write it as Marian's own folders have it: the model by its role, and its table."""
         path = Path(folder) / f"{role}{self.suffix}"
         path.write_bytes(self._model)
-        (Path(folder) / TABLE).write_text(json.dumps(self._table, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        (Path(folder) / self.table_name).write_text(
+            json.dumps(self._table, ensure_ascii=False, indent=2) + "\n", "utf-8"
+        )
         return path
 
 
@@ -96,14 +105,17 @@ def load_pair(folder: Path) -> tuple[MarianTokenizer, MarianTokenizer]:
         FileNotFoundError: a file is missing.
         ValueError: a file is damaged.
     """
-    path = folder / TABLE
+    of_target = TARGET_TABLE if (folder / TARGET_TABLE).is_file() else TABLE
+    return load_side(folder, "source", TABLE), load_side(folder, "target", of_target)
+
+
+def load_side(folder: Path, role: Role, table_name: str) -> MarianTokenizer:
+    """One of the two; raises as `load_pair` does."""
+    path = folder / table_name
     try:
         table = json.loads(path.read_text("utf-8"))
         if not isinstance(table, dict) or not all(isinstance(id, int) for id in table.values()):
             raise ValueError("it is not a table of pieces and ids")
-        source, target = (
-            MarianTokenizer((folder / f"{role}.spm").read_bytes(), table) for role in ("source", "target")
-        )
+        return MarianTokenizer((folder / f"{role}.spm").read_bytes(), table, table_name)
     except (ValueError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {error}") from error
-    return source, target

@@ -73,18 +73,20 @@ def bert(folder, cls=None, **options):
     return theirs.saved(lambda: make(theirs.BertConfig(**sizes)), folder), fast
 
 
-def marian(folder):
-    """A Marian with its SentencePiece pair, and their tokenizer."""
+def marian(folder, separate=False):
+    """A Marian with its SentencePiece pair, one table for both or one each, and their tokenizer."""
     from transformers.models.marian import MarianTokenizer
 
     folder.mkdir(exist_ok=True)
-    table = {"</s>": 0, "<unk>": 1}
-    for role in ("source", "target"):
+    tables = [{"</s>": 0, "<unk>": 1, "<pad>": 2}] * 2
+    if separate:
+        tables = [dict(table) for table in tables]
+    for role, texts, table in zip(("source", "target"), (TEXTS, TEXTS[::-1]), tables, strict=True):
         written = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(TEXTS * 2),
+            sentence_iterator=iter(texts * 2),
             model_writer=written,
-            vocab_size=75,
+            vocab_size=75 if role == "source" else 70,
             hard_vocab_limit=False,
             minloglevel=2,
         )
@@ -92,12 +94,14 @@ def marian(folder):
         processor = sentencepiece.SentencePieceProcessor(model_proto=written.getvalue())
         for number in range(3, processor.vocab_size()):
             table.setdefault(processor.id_to_piece(number), len(table))
-    table["<pad>"] = len(table)
-    (folder / "vocab.json").write_text(json.dumps(table), "utf-8")
-    (folder / "tokenizer_config.json").write_text('{"source_lang": "zh", "target_lang": "en"}', "utf-8")
-    pad = table["<pad>"]
-    sizes = theirs.MARIAN | {"vocab_size": len(table), "pad_token_id": pad, "decoder_start_token_id": pad}
+    for name, table in zip(("vocab.json", "target_vocab.json")[: 1 + separate], tables, strict=False):
+        (folder / name).write_text(json.dumps(table), "utf-8")
+    said = {"source_lang": "zh", "target_lang": "en", "separate_vocabs": separate}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said), "utf-8")
+    sizes = theirs.MARIAN | {"vocab_size": len(tables[0]), "pad_token_id": 2, "decoder_start_token_id": 2}
     sizes |= {"eos_token_id": 0}
+    if separate:
+        sizes |= {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": len(tables[1])}
     model = theirs.saved(lambda: theirs.MarianMTModel(theirs.MarianConfig(**sizes)), folder)
     with warnings.catch_warnings():  # of a library that normalises signs, which is not used here
         warnings.simplefilter("ignore")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 
 import pytest
 import torch
@@ -98,8 +99,9 @@ def test_predict_finds_the_class_that_theirs_finds(prosector, tmp_path):
     assert guess["probability"] == pytest.approx(float(scores.softmax(0).max()), rel=1e-4)
 
 
-def test_translate_writes_what_theirs_writes(prosector, tmp_path):
-    theirs, fast = folders.marian(tmp_path / "theirs")
+@pytest.mark.parametrize("separate", [False, True])
+def test_translate_writes_what_theirs_writes(separate, prosector, tmp_path):
+    theirs, fast = folders.marian(tmp_path / "theirs", separate)
     assert prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")[0] == 0
     ours = house.load(tmp_path / "ours")
     texts = ["我喜欢深度学习。", "我喜欢猫"]
@@ -113,6 +115,46 @@ def test_translate_writes_what_theirs_writes(prosector, tmp_path):
     wanted = [fast.decode(row, skip_special_tokens=True) for row in found]
     given = ours.translate(texts, beam=1, max_length=12, repetition_guard=False, by_sentence=False)
     assert [text[:20] for text in given] == [text[:20] for text in wanted]
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_an_imported_marian_goes_back_as_it_came(separate, prosector, tmp_path):
+    theirs, fast = folders.marian(tmp_path / "theirs", separate)
+    assert prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")[0] == 0
+    assert prosector("export", "--model", tmp_path / "ours", "--out", tmp_path / "again")[0] == 0
+    assert prosector("import", tmp_path / "again", "--out", tmp_path / "back")[0] == 0
+    names = ["source.spm", "target.spm", *(["vocab.json", "target_vocab.json"] if separate else ["vocab.json"])]
+    for name in names:
+        read = (
+            (lambda path: json.loads(path.read_text())) if name.endswith("json") else (lambda path: path.read_bytes())
+        )
+        assert read(tmp_path / "again" / name) == read(tmp_path / "theirs" / name)
+    assert (tmp_path / "again/target_vocab.json").exists() == separate
+    first, second = house.load(tmp_path / "ours"), house.load(tmp_path / "back")
+    assert first.translate(["我喜欢猫"], max_length=12) == second.translate(["我喜欢猫"], max_length=12)
+
+
+def test_what_the_recipe_marian_trains_transformers_loads(prosector, tmp_path):
+    from transformers.models.marian import MarianMTModel, MarianTokenizer
+
+    pairs = [f"I like number {n}\t我喜欢{n}号" for n in range(80)]
+    (tmp_path / "pairs.tsv").write_text("en\tzh\n" + "\n".join(pairs) + "\n", "utf-8")
+    sizes = ("tokenizer.vocab_size=420", "training.steps=4", "training.warmup=2", "model.d_model=32")
+    given = [part for setting in sizes for part in ("--set", setting)]
+    data, mine = ("--data", tmp_path / "pairs.tsv"), tmp_path / "mine"
+    assert prosector("train", "marian", *data, "--out", mine, *given)[0] == 0
+    assert prosector("export", "--model", mine, "--out", tmp_path / "theirs")[0] == 0
+
+    ours, theirs = house.load(mine), MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
+    with warnings.catch_warnings():  # of a library that normalises signs, which is not used here
+        warnings.simplefilter("ignore")
+        fast = MarianTokenizer.from_pretrained(tmp_path / "theirs")
+    src = fast("我喜欢7号", return_tensors="pt")["input_ids"]
+    tgt = torch.tensor([[2, *ours.target.encode("I like number 7")]])
+    assert src.tolist() == [ours.ids("我喜欢7号")]
+    with torch.no_grad():
+        wanted, found = theirs(input_ids=src, decoder_input_ids=tgt).logits, ours.model(src, tgt)
+    assert (found - wanted).abs().max() < 1e-5 * wanted.abs().max()
 
 
 def test_what_cannot_be_trained_or_measured_says_so(prosector, tmp_path):

@@ -29,7 +29,7 @@ from prosector.interop.hugging_face.rules import written
 from prosector.interop.hugging_face.vit import VIT
 from prosector.models.weights import weights_of
 from prosector.text import Tokenizer
-from prosector.text.marian import TABLE, MarianTokenizer
+from prosector.text.marian import TABLE, TARGET_TABLE, MarianTokenizer
 from prosector.text.pieces import PieceTokenizer
 
 
@@ -162,8 +162,9 @@ def marian_files(folder: TranslatorFolder, tokenizers: tuple[Tokenizer, ...]) ->
     if not all(isinstance(each, PieceTokenizer | MarianTokenizer) for each in tokenizers):
         raise ValueError("Marian's tokenizers are SentencePiece's; this model's are lists of words or characters")
     names = {"source_lang": folder.source, "target_lang": folder.target, "tokenizer_class": "MarianTokenizer"}
-    if isinstance(source, MarianTokenizer):
-        return {"tokenizer_config.json": names}
+    if isinstance(source, MarianTokenizer) and isinstance(target, MarianTokenizer):
+        separate = source.table_name != target.table_name
+        return {"tokenizer_config.json": {**names, "separate_vocabs": separate}}
     special: Any = folder.model.special  # type: ignore[union-attr]
     names |= {
         "unk_token": source.piece(special.unk),
@@ -172,7 +173,7 @@ def marian_files(folder: TranslatorFolder, tokenizers: tuple[Tokenizer, ...]) ->
     }
     if source is target:
         return {TABLE: table_of(source), "tokenizer_config.json": names}
-    both = {TABLE: table_of(source), "target_vocab.json": table_of(target)}
+    both = {TABLE: table_of(source), TARGET_TABLE: table_of(target)}
     return {**both, "tokenizer_config.json": {**names, "separate_vocabs": True}}
 
 

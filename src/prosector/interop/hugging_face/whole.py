@@ -152,8 +152,6 @@ def translator(found: Imported) -> Whole:
     given = [said.get("source_lang") or by_name[0], said.get("target_lang") or by_name[-1]]
     if unknown := [language for language in given if language not in LANGUAGES]:
         raise ValueError(f"{found.folder} translates {' to '.join(given)}: {unknown[0]} is none of ours, zh and en")
-    if found.model.config.tie != "all":
-        raise ValueError(f"{found.folder} has a vocabulary for each side; only one for both can be imported")
     folder = TranslatorFolder(
         source=LANGUAGES[given[0]],  # type: ignore[arg-type]
         target=LANGUAGES[given[1]],  # type: ignore[arg-type]
