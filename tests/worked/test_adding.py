@@ -7,6 +7,7 @@ without a mistake; in 8 it can only if there are few to tell apart.
 import pytest
 import torch
 
+from prosector.observe import linear_probe
 from prosector.positions import sinusoid
 
 
@@ -17,17 +18,8 @@ def recovered(d, n_words, n_positions, held_out=0.5, seed=0):
     positions = sinusoid(torch.arange(n_positions), d).double()
     sums = (words[:, None] + positions[None]).flatten(0, 1)  # [W·P, d]
     labels = torch.cartesian_prod(torch.arange(n_words), torch.arange(n_positions))  # [W·P, 2]
-    asked = torch.rand(len(sums), generator=generator) < held_out
-    fitted = ~asked if held_out else ~torch.zeros_like(asked)
-    asked = asked if held_out else fitted
-    ones = torch.ones(len(sums), 1, dtype=torch.float64)
-    features = torch.cat([sums, ones], dim=1)
-    shares = []
-    for label, n in zip(labels.T, (n_words, n_positions), strict=True):
-        wanted = torch.nn.functional.one_hot(label, n).double()
-        linear = torch.linalg.lstsq(features[fitted], wanted[fitted], driver="gelsd").solution
-        shares.append(((features[asked] @ linear).argmax(1) == label[asked]).double().mean().item())
-    return shares
+    asked = torch.rand(len(sums), generator=generator) < held_out if held_out else None
+    return [linear_probe(sums, label, asked) for label in labels.T]
 
 
 def test_in_128_dimensions_word_and_position_are_both_found():

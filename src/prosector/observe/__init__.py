@@ -1,5 +1,6 @@
-"""Record any intermediate value of a run, and change it."""
+"""Record any intermediate value of a run, and change it; ask what can be read off it."""
 
 from prosector.observe.observing import Seen, observe
+from prosector.observe.probe import linear_probe
 
-__all__ = ["Seen", "observe"]
+__all__ = ["Seen", "linear_probe", "observe"]
