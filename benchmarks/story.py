@@ -1,18 +1,22 @@
 """What attention brought, in numbers: four translators, the same pairs, the same minutes.
 
-    .venv/bin/python benchmarks/story.py run [--seconds 720] [--seeds 3] [--out results/logs/story]
-    .venv/bin/python benchmarks/story.py time [--out results/logs/story]
-    .venv/bin/python benchmarks/story.py show [--out results/logs/story]
+    taskset -c 0 .venv/bin/python benchmarks/story.py run --part 1/2 &
+    taskset -c 1 .venv/bin/python benchmarks/story.py run --part 2/2
+    .venv/bin/python benchmarks/story.py speed
+    .venv/bin/python benchmarks/story.py time
+    .venv/bin/python benchmarks/story.py show
 
-`run` trains each in turn, `PROSECTOR_DATA` naming the folder with the data, and leaves a JSON file for each run: the
-log of the training (quality at equal time and at equal tokens), and every translation of the development sentences
-(quality against length). `time` measures one forward and backward pass against the length of the sequence, a recurrent
-layer's and an attention layer's. `show` makes the tables and the figure from those files alone.
+`run` trains each for --seconds on one core, `PROSECTOR_DATA` naming the folder with the data, and leaves a JSON file
+for each run: the log of the training (quality at equal time and at equal tokens), and every translation of the
+development sentences (quality against length). `speed` translates sentence by sentence with the models that `run` left.
+`time` measures one forward and backward pass against the length of the sequence, a recurrent layer's and an attention
+layer's. `show` makes the tables and the figure from those files alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import time
@@ -29,22 +33,22 @@ from prosector.config.decoding import DecodingConfig
 from prosector.config.run import RunConfig, read_run
 from prosector.data.corpus import PRESETS, Pair, find, read_table
 from prosector.decoding import load
-from prosector.evaluation.scores import score
+from prosector.evaluation.intervals import bleu_of, matches, mean_bleu_interval
 from prosector.training.report import LineReporter
 from prosector.training.run import train
 
 SHARED = (
-    "tokenizer.vocab_size=5000",
+    "tokenizer.vocab_size=4000",
     "tokenizer.coverage=0.9995",
     "data.batch_tokens=2560",
     "training.label_smoothing=0.1",
     "training.validate_pairs=500",
     "training.average=1",
 )
-RNN = ("model.d_model=256", "model.d_hidden=512", "model.layers=2", "model.dropout=0.2")
-LOOKING_BACK = ("model.d_model=256", "model.d_hidden=512", "model.d_attention=256", "model.dropout=0.2")
+RNN = ("model.d_model=128", "model.d_hidden=256", "model.layers=2", "model.dropout=0.2")
+LOOKING_BACK = ("model.d_model=128", "model.d_hidden=256", "model.d_attention=128", "model.dropout=0.2")
 TRANSFORMER = (
-    'model={ kind = "transformer", d_model = 256, n_heads = 4, d_ff = 1024, encoder_layers = 3, decoder_layers = 3, '
+    'model={ kind = "transformer", d_model = 128, n_heads = 4, d_ff = 512, encoder_layers = 3, decoder_layers = 3, '
     'dropout = 0.2, kernel = "written-out" }'
 )
 VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -62,44 +66,71 @@ def development() -> list[Pair]:
     return [pair for name in DEV for pair in read_table(find(name), ("en", "zh"), "zh", "en")]
 
 
+def wanted(options: argparse.Namespace) -> list[tuple[str, int]]:
+    """The runs of this part, each a variant and a seed."""
+    runs = [(variant, seed) for seed in range(1, options.seeds + 1) for variant in VARIANTS]
+    part, of = map(int, options.part.split("/"))
+    return runs[part - 1 :: of]
+
+
+def named(variant: str, seed: int) -> str:
+    """A run's name, for files."""
+    return f"{variant.replace(', ', '-').replace(' ', '-')}-{seed}"
+
+
+def recipe(variant: str, seed: int, seconds: float) -> RunConfig:
+    """A variant's run on one core, with as many steps as the time allows, validated after every tenth of them."""
+    preset, settings = VARIANTS[variant]
+    given = [*SHARED, f"training.seed={seed}", "training.threads=1", *settings]
+    config: RunConfig = fitted(*begun(read_run(PRESETS / f"{preset}.toml", given), None), seconds)
+    training = config.training.model_copy(update={"validate_every": 2 * config.training.save_every})
+    return config.model_copy(update={"training": training})
+
+
 def run(options: argparse.Namespace) -> None:
     """Train every variant with every seed, one after the other."""
     options.out.mkdir(parents=True, exist_ok=True)
     pairs = development()
-    for seed in range(1, options.seeds + 1):
-        for variant, (preset, settings) in VARIANTS.items():
-            name = f"{variant.replace(', ', '-').replace(' ', '-')}-{seed}"
-            if (options.out / f"{name}.json").exists():
-                continue
-            print(f"== {variant}, seed {seed}", flush=True)
-            given = [*SHARED, f"training.seed={seed}", *settings]
-            if options.threads:
-                given.append(f"training.threads={options.threads}")
-            config = read_run(PRESETS / f"{preset}.toml", given)
-            folder = options.work / name
-            if not isinstance(config, RunConfig):
-                raise ValueError(f"{variant} is no translator")
-            trained: RunConfig = fitted(*begun(config, None), options.seconds)
-            outcome = train(trained, folder, LineReporter())
+    torch.set_num_threads(1)
+    for variant, seed in wanted(options):
+        folder, path = options.work / named(variant, seed), options.out / f"{named(variant, seed)}.json"
+        if path.exists():
+            continue
+        print(f"== {variant}, seed {seed}", flush=True)
+        outcome = train(recipe(variant, seed, options.seconds), folder, LineReporter())
+        translator = load(folder)
+        record = {
+            "variant": variant,
+            "seed": seed,
+            "seconds": options.seconds,
+            "steps": outcome.step,
+            "weights": sum(p.numel() for p in translator.model.parameters()),
+            "log": [json.loads(line) for line in (folder / "training/log.jsonl").read_text().splitlines()],
+            "translations": translator.translate([pair.source for pair in pairs], DecodingConfig(beam=1)),
+        }
+        path.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def speed(options: argparse.Namespace) -> None:
+    """Milliseconds a sentence, greedily and one after the other on one core; the variants take turns, five times."""
+    torch.set_num_threads(1)
+    sources = [pair.source for pair in development()][:: max(1, len(development()) // 100)]
+    translators = {variant: load(options.work / named(variant, 1)) for variant in VARIANTS}
+    taken: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    for turn in range(6):  # the first to warm up
+        for variant, translator in translators.items():
             began = time.perf_counter()
-            translations = load(folder).translate([pair.source for pair in pairs], DecodingConfig(beam=1))
-            seconds = (time.perf_counter() - began) / len(pairs)
-            record = {
-                "variant": variant,
-                "seed": seed,
-                "seconds": options.seconds,
-                "steps": outcome.step,
-                "weights": sum(p.numel() for p in load(folder).model.parameters()),
-                "seconds_a_sentence": seconds,
-                "log": [json.loads(line) for line in (folder / "training/log.jsonl").read_text().splitlines()],
-                "translations": translations,
-            }
-            (options.out / f"{name}.json").write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", "utf-8")
+            for source in sources:
+                translator.translate([source], DecodingConfig(beam=1))
+            if turn:
+                taken[variant].append(1000 * (time.perf_counter() - began) / len(sources))
+        print({variant: times[-1:] for variant, times in taken.items()}, flush=True)
+    (options.out / "speed.json").write_text(json.dumps(taken, indent=1) + "\n", "utf-8")
 
 
 def time_passes(options: argparse.Namespace) -> None:
     """One forward and backward pass of a layer, of d 256, over one sequence of growing length."""
-    torch.set_num_threads(options.threads or torch.get_num_threads())
+    torch.set_num_threads(1)
     lstm, attention = Recurrent("lstm", 256, 256, 1, 0.0), MultiHeadAttention(256, 4)
     rows = []
     for length in (16, 32, 64, 128, 256, 512, 1024, 2048):
@@ -144,50 +175,61 @@ def spread(values: Sequence[float]) -> str:
     return f"{statistics.mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
 
 
-def last(run: dict[str, Any]) -> dict[str, Any]:
-    """A run's last validation before it chose."""
-    return [line for line in run["log"] if "dev_loss" in line and "final" not in line][-1]
-
-
-def at_tokens(run: dict[str, Any], tokens: int) -> dict[str, Any]:
-    """The last validation before a run had seen so many target tokens."""
-    seen = [line for line in run["log"] if "dev_loss" in line and line["tokens"] <= tokens]
-    return seen[-1] if seen else next(line for line in run["log"] if "dev_loss" in line)
+def validations(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """What was measured on the way, before any weights were chosen."""
+    return [line for line in run["log"] if "dev_loss" in line and "final" not in line]
 
 
 def show(options: argparse.Namespace) -> None:
     """Tables in Markdown, and the figure."""
     runs, pairs = records(options.out), development()
-    fewest = min(last(run)["tokens"] for several in runs.values() for run in several)
-    heads = ("BLEU", "chrF", "loss", f"BLEU at {fewest:,} tokens", "target tokens/s", "ms a sentence")
+    slow = json.loads((options.out / "speed.json").read_text("utf-8"))
+    fewest = min(validations(run)[-1]["tokens"] for several in runs.values() for run in several)
+    heads = ("weights", "BLEU", "chrF", f"BLEU after {fewest:,} target tokens", "target tokens/s", "ms a sentence")
     print(f"| | {' | '.join(heads)} |\n{'|---' * (len(heads) + 1)}|")
     for variant, several in runs.items():
-        ends = [last(run) for run in several]
-        cells = [spread([end[key] for end in ends]) for key in ("bleu", "chrf")]
-        cells.append(f"{statistics.mean(end['dev_loss'] for end in ends):.2f}")
-        cells.append(spread([at_tokens(run, fewest)["bleu"] for run in several]))
+        ends = [validations(run)[-1] for run in several]
+        cells = [f"{several[0]['weights'] / 1e6:.1f} M"]
+        cells += [spread([end[key] for end in ends]) for key in ("bleu", "chrf")]
+        cells.append(spread([bleu_at(run, "tokens", fewest) for run in several]))
         cells.append(f"{statistics.mean(end['tokens'] / end['seconds'] for end in ends):,.0f}")
-        cells.append(f"{1000 * statistics.mean(run['seconds_a_sentence'] for run in several):.1f}")
+        cells.append(spread(slow[variant]))
         print(f"| {variant} | {' | '.join(cells)} |")
-    by_length = {variant: [lengths(run, pairs) for run in several] for variant, several in runs.items()}
-    print("\n| BLEU by characters of the source | " + " | ".join(f"{a} to {b}" for a, b in BUCKETS) + " |")
-    print("|---" * (len(BUCKETS) + 1) + "|")
-    for variant, buckets in by_length.items():
-        print(f"| {variant} | {' | '.join(spread(column) for column in zip(*buckets, strict=True))} |")
-    draw(runs, by_length, options.out, options.figure)
+    found = {variant: by_length(several, pairs) for variant, several in runs.items()}
+    n = [sum(low <= len(pair.source) <= high for pair in pairs) for low, high in BUCKETS]
+    columns = [f"{low} to {high} ({count})" for (low, high), count in zip(BUCKETS, n, strict=True)]
+    print(f"\n| BLEU by characters of the source (sentences) | {' | '.join(columns)} |\n{'|---' * (len(BUCKETS) + 1)}|")
+    for variant, buckets in found.items():
+        print(f"| {variant} | {' | '.join(f'{mean:.1f} ({low:.1f} to {high:.1f})' for mean, low, high in buckets)} |")
+    draw(runs, found, options.out, options.figure)
 
 
-def lengths(run: dict[str, Any], pairs: Sequence[Pair]) -> list[float]:
-    """BLEU of a run in each bucket."""
-    scores = []
+def bleu_at(run: dict[str, Any], unit: str, amount: float) -> float:
+    """BLEU after so many tokens or seconds, between two validations on the straight line between them."""
+    seen = [(0, 0.0), *((line[unit], line["bleu"]) for line in validations(run))]
+    for (before, low), (after, high) in itertools.pairwise(seen):
+        if after >= amount:
+            return float(low + (high - low) * (amount - before) / (after - before))
+    return float(seen[-1][1])
+
+
+def by_length(several: list[dict[str, Any]], pairs: Sequence[Pair]) -> list[tuple[float, float, float]]:
+    """The mean BLEU of a variant's runs in each bucket, and the 95 % interval of that mean over sentences."""
+    found = []
     for low, high in BUCKETS:
         chosen = [i for i, pair in enumerate(pairs) if low <= len(pair.source) <= high]
-        scores.append(score([run["translations"][i] for i in chosen], [pairs[i].target for i in chosen], "en").bleu)
-    return scores
+        references = [pairs[i].target for i in chosen]
+        rows = [matches([run["translations"][i] for i in chosen], references, "en") for run in several]
+        mean = statistics.mean(bleu_of(row.sum(0)) for row in rows)
+        found.append((mean, *mean_bleu_interval(rows)))
+    return found
 
 
 def draw(
-    runs: dict[str, list[dict[str, Any]]], by_length: dict[str, list[list[float]]], folder: Path, path: Path
+    runs: dict[str, list[dict[str, Any]]],
+    found: dict[str, list[tuple[float, float, float]]],
+    folder: Path,
+    path: Path,
 ) -> None:
     """Quality against time, against length, and time against length."""
     import matplotlib.pyplot as plt
@@ -196,39 +238,38 @@ def draw(
     for number, (variant, several) in enumerate(runs.items()):
         colour = f"C{number}"
         for run in several:
-            seen = [line for line in run["log"] if "dev_loss" in line and "final" not in line]
+            seen = validations(run)
             label = variant if run is several[0] else None
-            minutes, bleu = [line["seconds"] / 60 for line in seen], [line["bleu"] for line in seen]
-            left.plot(minutes, bleu, color=colour, label=label)
-        columns = list(zip(*by_length[variant], strict=True))
-        middle.plot([statistics.mean(column) for column in columns], color=colour, marker="o")
-        lowest, highest = [min(column) for column in columns], [max(column) for column in columns]
-        middle.fill_between(range(len(columns)), lowest, highest, color=colour, alpha=0.2)
-    left.set(xlabel="minutes of training", ylabel="BLEU, development sentences")
+            left.plot([line["seconds"] / 60 for line in seen], [line["bleu"] for line in seen], colour, label=label)
+        means, lowest, highest = zip(*found[variant], strict=True)
+        middle.plot(means, color=colour, marker="o")
+        middle.fill_between(range(len(BUCKETS)), lowest, highest, color=colour, alpha=0.2, linewidth=0)
+    left.set(xlabel="minutes of training on one core", ylabel="BLEU", title="everyday sentences, three seeds each")
     left.legend(fontsize=8)
-    middle.set(xlabel="characters of the source", ylabel="BLEU")
+    middle.set(xlabel="characters of the source", ylabel="BLEU", title="at the end, by length (95 % of resamples)")
     middle.set_xticks(range(len(BUCKETS)), [f"{low}-{high}" for low, high in BUCKETS])
-    if (folder / "time.json").exists():
-        rows = json.loads((folder / "time.json").read_text("utf-8"))
-        for name, colour in (("lstm", "C1"), ("attention", "C3")):
-            taken = [row[name][1] for row in rows]
-            right.loglog([row["length"] for row in rows], taken, color=colour, marker="o", label=name)
-        right.set(xlabel="length of the sequence", ylabel="ms, forward and backward")
-        right.legend(fontsize=8)
+    rows = json.loads((folder / "time.json").read_text("utf-8"))
+    for name, colour in (("lstm", "C1"), ("attention", "C3")):
+        lengths = [row["length"] for row in rows]
+        right.plot(lengths, [row[name][1] for row in rows], color=colour, marker="o", label=name)
+        right.fill_between(lengths, *zip(*[row[name][::2] for row in rows], strict=True), color=colour, alpha=0.2)
+    right.set(xlabel="length of the sequence", ylabel="ms", title="one layer, forward and backward", xscale="log")
+    right.set_yscale("log")
+    right.legend(fontsize=8)
     figure.savefig(path, dpi=150)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "time", "show"])
+    parser.add_argument("what", choices=["run", "speed", "time", "show"])
     parser.add_argument("--seconds", type=float, default=720)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--part", default="1/1", help="every n-th run alone, from the first, the second, ...")
     parser.add_argument("--out", type=Path, default=Path("results/logs/story"))
     parser.add_argument("--work", type=Path, default=Path("runs/story"), help="where the models go")
     parser.add_argument("--figure", type=Path, default=Path("docs/pictures/story.png"))
     options = parser.parse_args()
-    {"run": run, "time": time_passes, "show": show}[options.what](options)
+    {"run": run, "speed": speed, "time": time_passes, "show": show}[options.what](options)
 
 
 if __name__ == "__main__":
