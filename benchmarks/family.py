@@ -1,11 +1,12 @@
 """What the family reaches on real data: one JSON file a run, and the table from those files alone.
 
-    .venv/bin/python benchmarks/family.py run [gpt bert vit conv-transformer unet attention-unet] [--seeds 3]
+    .venv/bin/python benchmarks/family.py run [--part 1/2] [gpt bert vit conv-transformer unet attention-unet]
     .venv/bin/python benchmarks/family.py show
     .venv/bin/python benchmarks/family.py shipped-gpt
 
-A run takes about as long as --seconds says (six minutes). PROSECTOR_DATA names the folder with the sentence pairs; the
-pictures come from PyPI. Test pictures, blocks and lines are looked at here and nowhere else, once a run.
+Every run has as many steps as STEPS says, on one core; the parts may run side by side. PROSECTOR_DATA names the folder
+with the sentence pairs; the pictures come from PyPI. Test pictures, blocks and lines are looked at here and nowhere
+else, once a run.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shutil
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from PIL import Image
 
 import prosector
-from prosector.cli.trial import begun, fitted
+from prosector.cli.trial import with_steps
 from prosector.config.run import AnyRun, read_run
 from prosector.data.corpus import PRESETS
 from prosector.data.masks import read_masks
@@ -41,8 +45,24 @@ EVERYDAY = ("tatoeba", "tatoeba_opus_extra", "hsk_sentences", "captions3am")
 SOURCES = ("tatoeba", "captions3am", "python_docs", "bible_bsb_cuv", "tldr")  # whose sentence is it?
 DEV = "dev_tatoeba_dev"
 POEMS = Path("/usr/share/games/fortunes/tang300")  # Debian's fortunes-zh
-LARGER = ("model.d_model=256", "model.d_ff=1024")  # than those that come with the package
+PREDICTED = "test-predictions.png"
 KINDS = ["gpt", "bert", "vit", "conv-transformer", "unet", "attention-unet"]
+STEPS = {
+    "gpt-en": 3000,
+    "gpt-zh": 3000,
+    "gpt-tang": 1000,
+    "bert": 4000,
+    "vit-100": 1500,
+    "vit-500": 3000,
+    "vit-3600": 6000,
+    "conv-transformer-100": 1500,
+    "conv-transformer-500": 2000,
+    "conv-transformer-3600": 4000,
+    "unet-nuclei": 300,
+    "unet-brain": 300,
+    "attention-unet-nuclei": 300,
+    "attention-unet-brain": 300,
+}
 Record = dict[str, Any]
 
 
@@ -51,10 +71,8 @@ def table(name: str, column: int) -> str:
     return f'{{ path = "zh-en/{name}.tsv.xz", column = {column} }}'
 
 
-def learn(config: AnyRun, seconds: float | None, folder: Path, start: Path | None = None) -> Record:
-    """Train as long as that, or as many steps as the recipe says."""
-    if seconds is not None:
-        config = fitted(*begun(config, None), seconds)
+def learn(config: AnyRun, folder: Path, start: Path | None = None) -> Record:
+    """Train, and say what was logged."""
     began = time.monotonic()
     outcome = train(config, folder, LineReporter(), start_from=start)
     log = [json.loads(line) for line in (folder / "training/log.jsonl").read_text("utf-8").splitlines()]
@@ -67,31 +85,29 @@ def learn(config: AnyRun, seconds: float | None, folder: Path, start: Path | Non
     }
 
 
-def gpt(language: str, options: argparse.Namespace, seed: int, folder: Path) -> Record:
+def recipe(preset: str, name: str, seed: int, *settings: str) -> Any:
+    """A recipe with some settings, one thread, and the steps of this experiment."""
+    given = [*settings, f"training.seed={seed}", "training.threads=1"]
+    return with_steps(read_run(PRESETS / f"{preset}.toml", given), STEPS[name])
+
+
+def gpt(language: str, seed: int, folder: Path) -> Record:
     """Bits a byte of unseen everyday sentences, and those of a 5-gram model of the same text and tokens."""
     column = {"en": 1, "zh": 2}[language]
     files = ", ".join(table(name, column) for name in EVERYDAY)
-    given = [
-        *LARGER,
-        "tokenizer.vocab_size=4000",
-        "tokenizer.coverage=0.9995",
-        f"data.train=[{files}]",
-        f"data.dev=[{table(DEV, column)}]",
-    ]
-    return writing(given, {"en": "I think", "zh": "我想"}[language], options, seed, folder)
+    texts = (f"data.train=[{files}]", f"data.dev=[{table(DEV, column)}]", "tokenizer.coverage=0.9995")
+    return writing(recipe("gpt", f"gpt-{language}", seed, *texts), {"en": "I think", "zh": "我想"}[language], folder)
 
 
-def poems(options: argparse.Namespace, seed: int, folder: Path) -> Record:
-    """The same for the last twentieth of three hundred Tang poems; little to learn from, so a small model."""
-    given = ['tokenizer={ kind = "characters" }', f'data.train=[{{ path = "{POEMS}" }}]', "data.dev=[]"]
-    given += ["model.dropout=0.3", "training.validate_every=200"]
-    return writing(given, "春", options, seed, folder)
+def poems(seed: int, folder: Path) -> Record:
+    """The same for the last twentieth of three hundred Tang poems."""
+    text = ('tokenizer={ kind = "characters" }', f'data.train=[{{ path = "{POEMS}" }}]', "data.dev=[]")
+    return writing(recipe("gpt", "gpt-tang", seed, *text, "model.dropout=0.3"), "春", folder)
 
 
-def writing(given: list[str], beginning: str, options: argparse.Namespace, seed: int, folder: Path) -> Record:
+def writing(config: AnyRun, beginning: str, folder: Path) -> Record:
     """A GPT and a 5-gram model of the same texts, in the same tokens, on the same unseen lines."""
-    config = read_run(PRESETS / "gpt.toml", [*given, f"training.seed={seed}"])
-    record = learn(config, options.seconds, folder)
+    record = learn(config, folder)
     writer = prosector.load(folder)
     written = [beginning + writer.write(beginning, temperature=0.7, seed=number) for number in range(5)]
     return record | against_5gram(writer, config) | {"written": written}
@@ -111,21 +127,15 @@ def against_5gram(writer: Any, config: AnyRun) -> Record:
     }
 
 
-def bert(options: argparse.Namespace, seed: int, folder: Path) -> Record:
+def bert(seed: int, folder: Path) -> Record:
     """Gaps and pairs; then whose sentence is it, from 50 of each: after reading, from random weights, by counting."""
-    record = learn(
-        read_run(
-            PRESETS / "bert.toml",
-            [*LARGER, "tokenizer.vocab_size=8000", "tokenizer.coverage=0.9997", f"training.seed={seed}"],
-        ),
-        options.seconds,
-        folder / "reader",
-    )
+    record = learn(recipe("bert", "bert", seed), folder / "reader")
     labels = ", ".join(f"{name} = {table(name, 2)}" for name in SOURCES)
-    label = read_run(PRESETS / "label.toml", [f"data.labels={{ {labels} }}", f"training.seed={seed}", "data.batch=16"])
-    parts = read_labelled(label.data)  # type: ignore[arg-type]
+    given = [f"data.labels={{ {labels} }}", f"training.seed={seed}", "training.threads=1"]
+    label: Any = read_run(PRESETS / "label.toml", given)
+    parts = read_labelled(label.data)
     for name, start in (("after reading", folder / "reader"), ("from random weights", None)):
-        learn(label, None, folder / name.replace(" ", "-"), start)
+        learn(label, folder / name.replace(" ", "-"), start)
         reader = prosector.load(folder / name.replace(" ", "-"))
         found = reader.classify(parts.test.texts)
         right = [best[0].name == SOURCES[wanted] for best, wanted in zip(found, parts.test.labels, strict=True)]
@@ -165,61 +175,65 @@ def bag_of_words(parts: Any, tokenizer: Any) -> float:
     return best[1]
 
 
-def pictures(kind: str, n: int, options: argparse.Namespace, seed: int, folder: Path) -> Record:
+def pictures(kind: str, n: int, seed: int, folder: Path) -> Record:
     """The share of 1,000 unseen digits told right, after so many."""
-    settings = [f"training.seed={seed}", f"data.train={n}"]
-    config = read_run(PRESETS / f"{kind}.toml", settings)
-    record = learn(config, options.seconds if n > 1000 else options.seconds / 2, folder)
-    test = split(read_pictures("mnist-5k"), config.data).test  # type: ignore[arg-type]
+    config = recipe(kind, f"{kind}-{n}", seed, f"data.train={n}")
+    record = learn(config, folder)
+    test = split(read_pictures("mnist-5k"), config.data).test
     found = classed(prosector.load(folder).logits, test.values, test.labels)
     return record | {"n_train": n, "accuracy": found.accuracy, "loss": found.loss}
 
 
-def masks(kind: str, source: str, options: argparse.Namespace, seed: int, folder: Path) -> Record:
+def masks(kind: str, source: str, seed: int, folder: Path) -> Record:
     """Dice and IoU on blocks, or slices, that it never saw; the predictions are kept."""
-    config = read_run(PRESETS / f"{kind}.toml", [f"training.seed={seed}", f'data.source="{source}"'])
-    record = learn(config, options.seconds, folder)
+    record = learn(recipe(kind, f"{kind}-{source}", seed, f'data.source="{source}"'), folder)
     segmenter, parts = prosector.load(folder), read_masks(source)
     found = [segmenter.classes(segmenter.chances(piece.picture[None]))[0] for piece in parts.test]
     overlaps = of_classes(found, [piece.classes for piece in parts.test], len(parts.names))
-    torch.save({"places": [piece.place for piece in parts.test], "predicted": found}, folder / "test-predictions.pt")
+    grey = torch.cat([classes * (255 // (len(parts.names) - 1)) for classes in found], dim=1)  # side by side
+    Image.fromarray(grey.byte().numpy()).save(folder / PREDICTED)
     scores = {name: overlap._asdict() for name, overlap in zip(parts.names[1:], overlaps, strict=True)}
-    return record | {"source": source, "threshold": segmenter.config.threshold, "test": scores}
+    return record | {
+        "source": source,
+        "threshold": segmenter.config.threshold,
+        "places": [piece.place for piece in parts.test],
+        "test": scores,
+    }
 
 
-def experiments(options: argparse.Namespace) -> dict[str, Callable[[int, Path], Record]]:
+def experiments() -> dict[str, Callable[[int, Path], Record]]:
     """Every run by its name, given a seed and a folder for the model."""
     runs: dict[str, Callable[[int, Path], Record]] = {
-        "gpt-en": lambda seed, folder: gpt("en", options, seed, folder),
-        "gpt-zh": lambda seed, folder: gpt("zh", options, seed, folder),
-        "bert": lambda seed, folder: bert(options, seed, folder),
+        "gpt-en": partial(gpt, "en"),
+        "gpt-zh": partial(gpt, "zh"),
+        "gpt-tang": poems,
+        "bert": bert,
     }
-    if POEMS.exists():
-        runs["gpt-tang"] = lambda seed, folder: poems(options, seed, folder)
     for kind in ("vit", "conv-transformer"):
-        for n in (100, 500, 3600):
-            runs[f"{kind}-{n}"] = lambda seed, folder, kind=kind, n=n: pictures(kind, n, options, seed, folder)  # type: ignore[misc]
+        runs |= {f"{kind}-{n}": partial(pictures, kind, n) for n in (100, 500, 3600)}
     for kind in ("unet", "attention-unet"):
-        for source in ("nuclei", "brain"):
-            runs[f"{kind}-{source}"] = lambda seed, folder, kind=kind, source=source: masks(  # type: ignore[misc]
-                kind, source, options, seed, folder
-            )
-    return {name: run for name, run in runs.items() if any(name.startswith(kind) for kind in options.kinds)}
+        runs |= {f"{kind}-{source}": partial(masks, kind, source) for source in ("nuclei", "brain")}
+    return runs
 
 
 def run(options: argparse.Namespace) -> None:
-    """All runs that have no file yet, one after the other."""
+    """All runs of this part that have no file yet, one after the other."""
     options.out.mkdir(parents=True, exist_ok=True)
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    for seed in range(1, options.seeds + 1):
-        for name, experiment in experiments(options).items():
-            path = options.out / f"{name}-{seed}.json"
-            if path.exists():
-                continue
-            print(f"== {name}, seed {seed}", flush=True)
-            record = {"name": name, "seed": seed, **experiment(seed, options.work / f"{name}-{seed}")}
-            path.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    torch.set_num_threads(1)
+    if "gpt" in options.kinds and not POEMS.exists():
+        raise SystemExit(f"{POEMS} is not there: install Debian's fortunes-zh, or name the kinds without gpt")
+    chosen = {name: run for name, run in experiments().items() if name.startswith(tuple(options.kinds))}
+    part, of = map(int, options.part.split("/"))
+    for name, seed in [(name, seed) for seed in range(1, options.seeds + 1) for name in chosen][part - 1 :: of]:
+        path = options.out / f"{name}-{seed}.json"
+        if path.exists():
+            continue
+        print(f"== {name}, seed {seed}", flush=True)
+        folder = options.work / f"{name}-{seed}"
+        record = {"name": name, "seed": seed, **chosen[name](seed, folder)}
+        if (folder / PREDICTED).exists():
+            shutil.copy(folder / PREDICTED, path.with_suffix(".png"))
+        path.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 
 def show(options: argparse.Namespace) -> None:
@@ -257,9 +271,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["run", "show", "shipped-gpt"])
     parser.add_argument("kinds", nargs="*", default=KINDS)
-    parser.add_argument("--seconds", type=float, default=360)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--part", default="1/1", help="every n-th run alone, from the first, the second, ...")
     parser.add_argument("--out", type=Path, default=Path("results/logs/family"))
     parser.add_argument("--work", type=Path, default=Path("runs/family"), help="where the models go")
     options = parser.parse_args()
