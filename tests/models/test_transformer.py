@@ -30,6 +30,19 @@ def test_before_training_every_word_is_as_likely_as_another(tie, placement, d_mo
     assert label_smoothed_cross_entropy(logits, tgt[:, 1:]).item() == pytest.approx(math.log(vocab), rel=0.05)
 
 
+@pytest.mark.parametrize("first_version", [True, False])
+def test_t5_begins_there_too(first_version):
+    """Its scores are not scaled, and its first version has one table for all and divides by √d instead."""
+    fields = {"norm": "rms", "bias": False, "attention_scale": 1.0, "position": "t5", "scale_embedding": False}
+    fields |= {"tie": "all", "scale_output": True} if first_version else {"tie": "none", "activation": "geglu"}
+    vocabularies = {"source_vocab": 1000, "target_vocab": 1000}
+    model = TransformerConfig(**fields, **vocabularies, d_model=64, n_heads=4, d_ff=128, encoder_layers=2).build()
+    tgt = sentences(8, 17, 1000)
+    with torch.no_grad():
+        logits = model(sentences(8, 12, 1000), tgt[:, :-1])
+    assert label_smoothed_cross_entropy(logits, tgt[:, 1:]).item() == pytest.approx(math.log(1000), rel=0.05)
+
+
 @pytest.mark.parametrize("source_length", [1, 3, 9])
 @pytest.mark.parametrize("target_length", [1, 5])
 def test_for_every_source_the_output_is_as_long_as_the_target(source_length, target_length):
