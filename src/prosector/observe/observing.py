@@ -31,6 +31,7 @@ class Seen:
     """What was seen of one model's runs, by address; in decoding, step after step."""
 
     def __init__(self, model: nn.Module, keep: Sequence[str], limit: int) -> None:
+        self.model = model
         self.keep = tuple(keep)
         self.limit = limit
         self.bytes = 0
