@@ -17,7 +17,7 @@ help: ## Say what can be made
 setup: $(READY) ## Install everything into .venv (the others do it when needed)
 
 # Made once, and again when what shall be installed has changed.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt $(wildcard native/*.toml native/CMakeLists.txt native/src/*)
 	@set -eo pipefail; \
 	if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		for python in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -42,6 +42,9 @@ $(READY): pyproject.toml constraints.txt
 		esac; done \
 	|| { grep 'ERROR: ' .venv/setup.log | tail -n 5 >&2; \
 		echo "The installation failed; all that pip said is in .venv/setup.log" >&2; exit 1; }; \
+	echo "Building the native core (once, half a minute)"; \
+	$(BIN)/python -m pip install --disable-pip-version-check --no-color --no-input --log .venv/native.log -q ./native \
+		2>/dev/null || echo "No native core, so PyTorch computes everything (it takes a C++ compiler; .venv/native.log)"; \
 	touch $(READY); \
 	echo "Ready."
 

@@ -162,3 +162,11 @@ def test_progress_is_told_after_two_seconds(monkeypatch, capsys):
     for done in (10, 30, 40, 140):
         progress.tell(done)
     assert capsys.readouterr().err == "30 lines translated, 10.0 a second\n140 lines translated, 10.0 a second\n"
+
+
+def test_the_native_core_translates(prosector):
+    code, out, _ = prosector("translate", "--engine", "native", "我喜欢深度学习。", "How are you?")
+    if code == 2:
+        pytest.skip("no compiler has built the native core")
+    assert out.splitlines()[0] == "I like deep learning."
+    assert len(out.splitlines()) == 2

@@ -16,8 +16,8 @@ Parts = Annotated[
     list[Path] | None, typer.Option("--part", metavar="FILE", help="A Python file with a Position of your own.")
 ]
 Engine = Annotated[
-    Literal["ctranslate2", "onnx"] | None,
-    typer.Option("--engine", help="What runs a folder of prosector export; our own if not given."),
+    Literal["native", "ctranslate2", "onnx"] | None,
+    typer.Option("--engine", help="What runs it: native is our 8-bit core; others run what prosector export wrote."),
 ]
 
 
@@ -27,6 +27,10 @@ def translator_of(model: str, engine: str | None) -> Translator:
 
     if engine is None:
         return load(model)
+    if engine == "native":
+        from prosector.decoding.native import native
+
+        return native(load(model))
     from prosector.interop.engines import load_engine
 
     return load_engine(engine, find_model(model))

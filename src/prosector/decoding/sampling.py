@@ -54,6 +54,14 @@ def generator_of(seed: int, text: str) -> torch.Generator:
     return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
 
+def chances_of(generators: Sequence[torch.Generator], longest: Sequence[int]) -> list[Float[Tensor, " L"]]:
+    """Each row's numbers in [0, 1): one for each token of its longest target, and one for its end."""
+    return [
+        torch.rand(length + 1, generator=generator, dtype=torch.float64)
+        for length, generator in zip(longest, generators, strict=True)
+    ]
+
+
 def sample(
     model: EncoderDecoder,
     src: Int[Tensor, "B Ls"],
@@ -81,10 +89,7 @@ def sample(
     longest = one_for_each(max_length, len(src))
     if len(generators) != len(longest):
         raise ValueError(f"{len(generators)} generators for {len(longest)} rows; each row needs one")
-    chances = [
-        torch.rand(length + 1, generator=generator, dtype=torch.float64)
-        for length, generator in zip(longest, generators, strict=True)
-    ]
+    chances = chances_of(generators, longest)
 
     def drawn(log_p: Float[Tensor, "B V"], sources: Sequence[int], n_written: int) -> Int[Tensor, " B"]:
         kept = at_temperature(log_p.double(), temperature)

@@ -1,0 +1,5 @@
+"""Prosector's translators in 8-bit integers. `prosector.decoding.native` makes them of a model's folder."""
+
+from prosector_native._core import Translator, counts, kernels
+
+__all__ = ["Translator", "counts", "kernels"]

@@ -1,0 +1,42 @@
+// For machines with AVX2. |x| · sign(x) w: products of an unsigned and a signed byte that are 127 at most, so that a sum
+// of two fits into 16 bits.
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace {
+
+constexpr int W = 8, ROWS = 4, BLOCKS = 1, OFFSET = 0;
+constexpr const char* NAME = "avx2";
+
+// Sums of products of R rows with 16 outputs: R x 2 registers of 8 sums.
+template <int R>
+inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4, std::int32_t* sums) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    __m256i sum[R][2];
+    for (int row = 0; row < R; ++row) sum[row][0] = sum[row][1] = _mm256_setzero_si256();
+    for (int k = 0; k < k4; ++k) {
+        const auto* at = reinterpret_cast<const __m256i*>(w + std::size_t(k) * 64);
+        const __m256i weights[2] = {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
+        for (int row = 0; row < R; ++row) {
+            const __m256i inputs = _mm256_set1_epi32(*reinterpret_cast<const int*>(x + std::size_t(row) * stride + k * 4));
+            const __m256i size = _mm256_abs_epi8(inputs);
+            for (int half = 0; half < 2; ++half) {
+                const __m256i pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(weights[half], inputs));
+                sum[row][half] = _mm256_add_epi32(sum[row][half], _mm256_madd_epi16(pairs, ones));
+            }
+        }
+    }
+    for (int row = 0; row < R; ++row)
+        for (int half = 0; half < 2; ++half)
+            _mm256_store_si256(reinterpret_cast<__m256i*>(sums + row * 16 + half * 8), sum[row][half]);
+}
+
+}  // namespace
+
+#include "body.h"
+
+namespace prosector {
+PROSECTOR_KERNELS(avx2_kernels)
+}

@@ -1,0 +1,194 @@
+"""The native core: kernels compute what PyTorch does with the same rounded numbers, and its searches find the same."""
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from prosector.config.decoding import DecodingConfig
+from prosector.config.folder import TranslatorFolder
+from prosector.config.transformer import TransformerConfig
+from prosector.decoding import native
+from prosector.decoding.repetition import RepetitionGuard
+from prosector.decoding.search import search
+from prosector.decoding.step import anything_goes
+
+core = native.core()
+KERNELS = core.kernels() if core else []
+pytestmark = pytest.mark.skipif(core is None, reason="no compiler has built the native core")
+V = 40
+
+
+class Rounded(nn.Module):
+    """A linear map as the core computes it: whole numbers up to ±127, a scale a row of weights, and one a row of x."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.scale = linear.weight.detach().abs().amax(1).clamp(min=1e-8) / 127
+        self.weight = (linear.weight.detach() / self.scale[:, None]).round()
+        self.bias = None if linear.bias is None else linear.bias.detach()
+
+    def forward(self, x):
+        scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-8) / 127
+        whole = (x / scale).round() @ self.weight.T
+        y = whole * (scale * self.scale)
+        return y if self.bias is None else y + self.bias
+
+
+def rounded(model):
+    """A copy whose linear maps are rounded."""
+    model = copy.deepcopy(model)
+    for module in list(model.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear):
+                setattr(module, name, Rounded(child))
+    return model
+
+
+def made(**fields):
+    """A model whose words differ, and its folder's config."""
+    fields = {"d_model": 32, "n_heads": 4, "d_ff": 48, "encoder_layers": 2, "decoder_layers": 2} | fields
+    config = TransformerConfig(source_vocab=V, target_vocab=V, **fields)
+    torch.manual_seed(0)
+    model = config.build().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight), alpha=0.3)
+    return TranslatorFolder(source="zh", target="en", max_tokens=20, model=config), model
+
+
+CONFIGS = {
+    "pre-norm": {},
+    "post-norm": {"norm_placement": "post"},
+    "rms, swiglu, no bias": {"norm": "rms", "activation": "swiglu", "bias": False, "tie": "target"},
+    "geglu, all tied": {"activation": "geglu", "tie": "all"},
+    "gelu, grouped queries": {"activation": "gelu", "n_kv_heads": 2},
+    "gelu-tanh, one key head": {"activation": "gelu-tanh", "n_kv_heads": 1},
+    "swish, wide heads": {"activation": "swish", "d_head": 16},
+    "odd heads": {"d_model": 30, "n_heads": 3, "d_ff": 50},
+    "marian": {
+        "norm_placement": "post",
+        "output_bias": True,
+        "position": {"kind": "sinusoidal", "layout": "half-split"},
+    },
+    "t5": {"position": "t5", "attention_scale": 1.0, "norm": "rms", "bias": False, "scale_output": True},
+    "norms on the embeddings": {"embedding_norm": True, "scale_embedding": False},
+    **{f"position {kind}": {"position": kind} for kind in ("none", "binary", "learned", "rope", "yarn", "alibi")},
+    "one-hot": {"position": "one-hot", "d_model": 48},
+    "rope, interleaved": {"position": {"kind": "rope", "layout": "interleaved"}},
+}
+SOURCES = [[5, 6, 7, 3], [8, 3], [9, 10, 11, 12, 13, 14, 15, 3], [4, 4, 4, 4, 4, 3]]
+
+
+def asked(folder, model, decoding, kernels, sources=SOURCES, guarded=False, threads=1):
+    """What the core finds, and what PyTorch does with rounded maps."""
+    compiled = native.compiled(folder, model, [2] * V, kernels)
+    longest, texts = [12] * len(sources), [" ".join(map(str, source)) for source in sources]
+    allowed = RepetitionGuard(texts, [2] * V).allowed if guarded else []
+    chances = native.chances_of([native.generator_of(3, text) for text in texts], longest)
+    found = compiled.search(
+        sources,
+        longest,
+        [tuple(each) for each in allowed],
+        [each.tolist() for each in chances] if decoding.method == "sampling" else [],
+        beam=decoding.size,
+        alpha=decoding.alpha,
+        n_best=decoding.n_best,
+        temperature=decoding.temperature or 1.0,
+        top_k=decoding.top_k or 0,
+        top_p=decoding.top_p or 0.0,
+        threads=threads,
+    )
+    wanted = []
+    for source, text in zip(sources, texts, strict=True):
+        rule = RepetitionGuard([text], [2] * V) if guarded else anything_goes
+        wanted += search(rounded(model), torch.tensor([source]), [12], [text], rule, decoding)
+    return found, wanted
+
+
+def same(found, wanted):
+    """The same hypotheses with the same log p, but for a number that was rounded the other way here and there: then
+    log p is a little off, and two hypotheses that are as good may change places."""
+    for some, others in zip(found, wanted, strict=True):
+        assert [one[1] for one in some] == pytest.approx([other.log_p for other in others], abs=5e-2)
+        assert [one[2] for one in some] == pytest.approx([other.score for other in others], abs=5e-2)
+        assert [one[3] for one in some] == [other.finished for other in others]
+    alike = sum(some[0][0] == others[0].ids for some, others in zip(found, wanted, strict=True))
+    assert alike >= len(found) - 1
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_beam_finds_what_pytorch_finds_with_the_same_numbers(name, kernels):
+    folder, model = made(**CONFIGS[name])
+    same(*asked(folder, model, DecodingConfig(beam=3, n_best=2), kernels))
+
+
+SEARCHES = {
+    "greedy": DecodingConfig(beam=1),
+    "greedy, alpha 0": DecodingConfig(beam=1, alpha=0),
+    "beam 8, all of them": DecodingConfig(beam=8, n_best=8),
+    "beam, alpha 0": DecodingConfig(beam=4, alpha=0),
+    "sampling": DecodingConfig(seed=3),
+    "hot": DecodingConfig(seed=3, temperature=2.0),
+    "top-k": DecodingConfig(seed=3, top_k=5),
+    "top-p": DecodingConfig(seed=3, temperature=1.5, top_p=0.7),
+    "both": DecodingConfig(seed=3, top_k=9, top_p=0.8),
+}
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_search_is_ours_step_for_step(name, guarded):
+    folder, model = made()
+    same(*asked(folder, model, SEARCHES[name], "", guarded=guarded))
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_the_kernels_that_were_asked_for_are_those_that_ran(kernels):
+    folder, model = made()
+    before = dict(core.counts())
+    asked(folder, model, DecodingConfig(beam=2), kernels)
+    ran = {name for name, count in core.counts() if count > before[name]}
+    assert ran == {kernels}
+    assert native.compiled(folder, model, [2] * V, kernels).kernels == kernels
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_one_thread_or_several_and_alone_or_in_company_give_the_same(beam):
+    folder, model = made()
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.randint(1, 15, (150,), generator=generator).tolist()
+    sources = [[*torch.randint(4, V, (length,), generator=generator).tolist(), 3] for length in lengths]
+    decoding = DecodingConfig(beam=beam)
+    compiled = native.compiled(folder, model, [2] * V)
+
+    def find(sources, threads):
+        return compiled.search(sources, [12] * len(sources), [], [], beam=decoding.size, threads=threads)
+
+    together = find(sources, 1)
+    assert find(sources, 3) == together
+    assert [find([source], 1)[0] for source in sources[:20]] == together[:20]
+
+
+@pytest.mark.parametrize(
+    ("sources", "longest", "says"),
+    [
+        ([[]], [3], "no tokens"),
+        ([[40]], [3], "the id 40, and the vocabulary ends at 39"),
+        ([[4]], [], "as many lengths"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error(sources, longest, says):
+    folder, model = made()
+    with pytest.raises(ValueError, match=says):
+        native.compiled(folder, model, [2] * V).search(sources, longest, [], [])
+
+
+def test_what_the_core_does_not_know_is_named():
+    folder, model = made(norm="batch")
+    with pytest.raises(ValueError, match="does not know norm=batch"):
+        native.compiled(folder, model, [2] * V)
+    with pytest.raises(ValueError, match="no kernels called abacus; there are"):
+        native.compiled(*made(), [2] * V, "abacus")
