@@ -6,11 +6,11 @@
     .venv/bin/python benchmarks/story.py time
     .venv/bin/python benchmarks/story.py show
 
-`run` trains each for --seconds on one core, `PROSECTOR_DATA` naming the folder with the data, and leaves a JSON file
-for each run: the log of the training (quality at equal time and at equal tokens), and every translation of the
-development sentences (quality against length). `speed` translates sentence by sentence with the models that `run` left.
-`time` measures one forward and backward pass against the length of the sequence, a recurrent layer's and an attention
-layer's. `show` makes the tables and the figure from those files alone.
+`run` trains each for twelve minutes on one core (STEPS), `PROSECTOR_DATA` naming the folder with the data, and leaves a
+JSON file for each run: the log of the training (quality at equal time and at equal tokens), and every translation of
+the development sentences (quality against length). `speed` translates sentence by sentence with the models that `run`
+left. `time` measures one forward and backward pass against the length of the sequence, a recurrent layer's and an
+attention layer's. `show` makes the tables and the figure from those files alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import torch
 
 from prosector.attention import Mask, MultiHeadAttention, Scope
 from prosector.blocks import Recurrent
-from prosector.cli.trial import begun, fitted
+from prosector.cli.trial import with_steps
 from prosector.config.decoding import DecodingConfig
 from prosector.config.run import RunConfig, read_run
 from prosector.data.corpus import PRESETS, Pair, find, read_table
@@ -58,6 +58,12 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "rnn with attention": ("rnn-attention", LOOKING_BACK),
     "transformer": ("rnn", (TRANSFORMER,)),  # the same data and tokenizer; the model is written out
 }
+STEPS = {  # that took twelve minutes on one core of the machine that results/family.md names
+    "rnn, context once": 3850,
+    "rnn, context at every step": 3550,
+    "rnn with attention": 2050,
+    "transformer": 2900,
+}
 DEV = ("zh-en/dev_tatoeba_dev.tsv.xz", "zh-en/dev_captions3am_val.tsv.xz")
 BUCKETS = ((1, 6), (7, 10), (11, 15), (16, 22), (23, 99))  # characters of the Chinese sentence
 
@@ -79,11 +85,11 @@ def named(variant: str, seed: int) -> str:
     return f"{variant.replace(', ', '-').replace(' ', '-')}-{seed}"
 
 
-def recipe(variant: str, seed: int, seconds: float) -> RunConfig:
-    """A variant's run on one core, with as many steps as the time allows, validated after every tenth of them."""
+def recipe(variant: str, seed: int) -> RunConfig:
+    """A variant's run on one core, validated after every tenth of its steps."""
     preset, settings = VARIANTS[variant]
     given = [*SHARED, f"training.seed={seed}", "training.threads=1", *settings]
-    config: RunConfig = fitted(*begun(read_run(PRESETS / f"{preset}.toml", given), None), seconds)
+    config: RunConfig = with_steps(read_run(PRESETS / f"{preset}.toml", given), STEPS[variant])
     training = config.training.model_copy(update={"validate_every": 2 * config.training.save_every})
     return config.model_copy(update={"training": training})
 
@@ -98,12 +104,11 @@ def run(options: argparse.Namespace) -> None:
         if path.exists():
             continue
         print(f"== {variant}, seed {seed}", flush=True)
-        outcome = train(recipe(variant, seed, options.seconds), folder, LineReporter())
+        outcome = train(recipe(variant, seed), folder, LineReporter())
         translator = load(folder)
         record = {
             "variant": variant,
             "seed": seed,
-            "seconds": options.seconds,
             "steps": outcome.step,
             "weights": sum(p.numel() for p in translator.model.parameters()),
             "log": [json.loads(line) for line in (folder / "training/log.jsonl").read_text().splitlines()],
@@ -116,7 +121,7 @@ def speed(options: argparse.Namespace) -> None:
     """Milliseconds a sentence, greedily and one after the other on one core; the variants take turns, five times."""
     torch.set_num_threads(1)
     sources = [pair.source for pair in development()][:: max(1, len(development()) // 100)]
-    translators = {variant: load(options.work / named(variant, 1)) for variant in VARIANTS}
+    translators = {variant: load(options.work / named(variant, 2)) for variant in VARIANTS}
     taken: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     for turn in range(6):  # the first to warm up
         for variant, translator in translators.items():
@@ -171,9 +176,10 @@ def records(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return {variant: runs for variant, runs in found.items() if runs}
 
 
-def spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float], digits: int = 1) -> str:
     """The mean, and the lowest and highest."""
-    return f"{statistics.mean(values):.1f} ({min(values):.1f} to {max(values):.1f})"
+    mean, low, high = (f"{value:,.{digits}f}" for value in (statistics.mean(values), min(values), max(values)))
+    return f"{mean} ({low} to {high})"
 
 
 def validations(run: dict[str, Any]) -> list[dict[str, Any]]:
@@ -186,11 +192,21 @@ def show(options: argparse.Namespace) -> None:
     runs, pairs = records(options.out), development()
     slow = json.loads((options.out / "speed.json").read_text("utf-8"))
     fewest = min(validations(run)[-1]["tokens"] for several in runs.values() for run in several)
-    heads = ("weights", "BLEU", "chrF", f"BLEU after {fewest:,} target tokens", "target tokens/s", "ms a sentence")
+    heads = (
+        "weights",
+        "steps",
+        "minutes",
+        "BLEU",
+        "chrF",
+        f"BLEU after {fewest:,} target tokens",
+        "target tokens/s",
+        "ms a sentence",
+    )
     print(f"| | {' | '.join(heads)} |\n{'|---' * (len(heads) + 1)}|")
     for variant, several in runs.items():
         ends = [validations(run)[-1] for run in several]
-        cells = [f"{several[0]['weights'] / 1e6:.1f} M"]
+        cells = [f"{several[0]['weights'] / 1e6:.1f} M", spread([run["steps"] for run in several], 0)]
+        cells.append(spread([end["seconds"] / 60 for end in ends]))
         cells += [spread([end[key] for end in ends]) for key in ("bleu", "chrf")]
         cells.append(spread([bleu_at(run, "tokens", fewest) for run in several]))
         cells.append(f"{statistics.mean(end['tokens'] / end['seconds'] for end in ends):,.0f}")
@@ -263,7 +279,6 @@ def draw(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["run", "speed", "time", "show"])
-    parser.add_argument("--seconds", type=float, default=720)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--part", default="1/1", help="every n-th run alone, from the first, the second, ...")
     parser.add_argument("--out", type=Path, default=Path("results/logs/story"))
