@@ -123,7 +123,7 @@ def draw_gpt() -> None:
 def draw_bert() -> None:
     """What may stand in a gap."""
     reader = prosector.load("bert")
-    texts = ["我[MASK]深度学习。", "He [MASK] to school every day.", "今天[MASK]很好。"]
+    texts = ["我[MASK]深度学习", "He [MASK] to school every day.", "今天[MASK]很好。"]
     figure, axes = plt.subplots(1, len(texts), figsize=(11, 3.2), layout="constrained")
     for ax, text in zip(axes, texts, strict=True):
         guesses = reader.fill(text, top=7)[0].guesses[::-1]
