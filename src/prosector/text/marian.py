@@ -17,7 +17,8 @@ import sentencepiece
 from prosector.text.tokenizer import Role, Tokenizer
 
 TABLE, TARGET_TABLE = "vocab.json", "target_vocab.json"
-UNK, SPECIAL = "<unk>", ("</s>", "<unk>", "<pad>")
+END, UNK, PAD = "</s>", "<unk>", "<pad>"
+SPECIAL = (END, UNK, PAD)
 
 
 class MarianTokenizer(Tokenizer):

@@ -156,6 +156,11 @@ def test_what_the_recipe_marian_trains_transformers_loads(prosector, tmp_path):
         wanted, found = theirs(input_ids=src, decoder_input_ids=tgt).logits, ours.model(src, tgt)
     assert (found - wanted).abs().max() < 1e-5 * wanted.abs().max()
 
+    assert prosector("import", tmp_path / "theirs", "--out", tmp_path / "back")[0] == 0
+    back = house.load(tmp_path / "back")
+    assert back.ids("我喜欢7号") == ours.ids("我喜欢7号")
+    assert back.translate("我喜欢7号", max_length=8) == ours.translate("我喜欢7号", max_length=8)
+
 
 def test_what_cannot_be_trained_or_measured_says_so(prosector, tmp_path):
     folders.gpt2(tmp_path / "theirs")

@@ -29,7 +29,7 @@ from prosector.interop.hugging_face.rules import written
 from prosector.interop.hugging_face.vit import VIT
 from prosector.models.weights import weights_of
 from prosector.text import Tokenizer
-from prosector.text.marian import TABLE, TARGET_TABLE, MarianTokenizer
+from prosector.text.marian import END, TABLE, TARGET_TABLE, MarianTokenizer
 from prosector.text.pieces import PieceTokenizer
 
 
@@ -168,15 +168,15 @@ def marian_files(folder: TranslatorFolder, tokenizers: tuple[Tokenizer, ...]) ->
     special: Any = folder.model.special  # type: ignore[union-attr]
     names |= {
         "unk_token": source.piece(special.unk),
-        "eos_token": source.piece(special.eos),
+        "eos_token": END,
         "pad_token": source.piece(special.pad),
     }
     if source is target:
-        return {TABLE: table_of(source), "tokenizer_config.json": names}
-    both = {TABLE: table_of(source), TARGET_TABLE: table_of(target)}
+        return {TABLE: table_of(source, special.eos), "tokenizer_config.json": names}
+    both = {TABLE: table_of(source, special.eos), TARGET_TABLE: table_of(target, special.eos)}
     return {**both, "tokenizer_config.json": {**names, "separate_vocabs": True}}
 
 
-def table_of(tokenizer: Tokenizer) -> dict[str, int]:
-    """The id of each piece."""
-    return {tokenizer.piece(id): id for id in range(tokenizer.vocab_size)}
+def table_of(tokenizer: Tokenizer, end: int) -> dict[str, int]:
+    """The id of each piece; the end has the name that it has in all of their folders."""
+    return {END if id == end else tokenizer.piece(id): id for id in range(tokenizer.vocab_size)}
