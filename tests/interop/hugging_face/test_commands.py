@@ -179,6 +179,13 @@ def test_a_folder_with_a_model_is_not_overwritten(prosector, tmp_path):
     assert "holds a model already" in err
 
 
+@pytest.mark.parametrize("path", ["/nowhere/at/all", "./nothing", "a/b/c"])
+def test_a_path_that_is_not_there_is_no_name_on_the_hub(path, prosector, tmp_path):
+    code, _, err = prosector("import", path, "--out", tmp_path / "ours")
+    assert code == 2
+    assert f"there is no folder {path}; give one, or a model's name on the Hub" in err
+
+
 def test_a_name_that_cannot_be_fetched_is_one_line(prosector, tmp_path):
     code, _, err = prosector("import", "nobody/nothing", "--out", tmp_path / "ours")
     assert code == 2

@@ -21,6 +21,8 @@ def folder_of(name_or_folder: str | Path) -> Path:
         return folder
     if folder.is_file():
         raise NotADirectoryError(f"{name_or_folder} is a file; give the folder that holds the model")
+    if folder.is_absolute() or len(folder.parts) > 2 or str(name_or_folder).startswith("."):  # no name on the Hub
+        raise FileNotFoundError(f"there is no folder {name_or_folder}; give one, or a model's name on the Hub")
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
