@@ -86,20 +86,8 @@ def asked(folder, model, decoding, kernels, sources=SOURCES, guarded=False, thre
     compiled = native.compiled(folder, model, [2] * V, kernels)
     longest, texts = [12] * len(sources), [" ".join(map(str, source)) for source in sources]
     allowed = RepetitionGuard(texts, [2] * V).allowed if guarded else []
-    chances = native.chances_of([native.generator_of(3, text) for text in texts], longest)
-    found = compiled.search(
-        sources,
-        longest,
-        [tuple(each) for each in allowed],
-        [each.tolist() for each in chances] if decoding.method == "sampling" else [],
-        beam=decoding.size,
-        alpha=decoding.alpha,
-        n_best=decoding.n_best,
-        temperature=decoding.temperature or 1.0,
-        top_k=decoding.top_k or 0,
-        top_p=decoding.top_p or 0.0,
-        threads=threads,
-    )
+    generators = [native.generator_of(3, text) for text in texts]
+    found = native.searched(compiled, sources, longest, allowed, generators, decoding, threads)
     wanted = []
     for source, text in zip(sources, texts, strict=True):
         rule = RepetitionGuard([text], [2] * V) if guarded else anything_goes
@@ -107,14 +95,14 @@ def asked(folder, model, decoding, kernels, sources=SOURCES, guarded=False, thre
     return found, wanted
 
 
-def same(found, wanted):
+def assert_same(found, wanted):
     """The same hypotheses with the same log p, but for a number that was rounded the other way here and there: then
     log p is a little off, and two hypotheses that are as good may change places."""
     for some, others in zip(found, wanted, strict=True):
-        assert [one[1] for one in some] == pytest.approx([other.log_p for other in others], abs=5e-2)
-        assert [one[2] for one in some] == pytest.approx([other.score for other in others], abs=5e-2)
-        assert [one[3] for one in some] == [other.finished for other in others]
-    alike = sum(some[0][0] == others[0].ids for some, others in zip(found, wanted, strict=True))
+        assert [one.log_p for one in some] == pytest.approx([other.log_p for other in others], abs=5e-2)
+        assert [one.score for one in some] == pytest.approx([other.score for other in others], abs=5e-2)
+        assert [one.finished for one in some] == [other.finished for other in others]
+    alike = sum(some[0].ids == others[0].ids for some, others in zip(found, wanted, strict=True))
     assert alike >= len(found) - 1
 
 
@@ -122,7 +110,7 @@ def same(found, wanted):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_beam_finds_what_pytorch_finds_with_the_same_numbers(name, kernels):
     folder, model = made(**CONFIGS[name])
-    same(*asked(folder, model, DecodingConfig(beam=3, n_best=2), kernels))
+    assert_same(*asked(folder, model, DecodingConfig(beam=3, n_best=2), kernels))
 
 
 SEARCHES = {
@@ -142,7 +130,7 @@ SEARCHES = {
 @pytest.mark.parametrize("name", SEARCHES)
 def test_every_search_is_ours_step_for_step(name, guarded):
     folder, model = made()
-    same(*asked(folder, model, SEARCHES[name], "", guarded=guarded))
+    assert_same(*asked(folder, model, SEARCHES[name], "", guarded=guarded))
 
 
 @pytest.mark.parametrize("kernels", KERNELS)

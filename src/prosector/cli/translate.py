@@ -30,7 +30,7 @@ script does it: each TEXT its own, a file or a pipe the one that its beginning a
 --scores puts Σ log p / length before each line; --n-best writes several lines for each, its number before them;
 a tab between.
 
---engine native computes in 8-bit integers, several times as fast (if there was a compiler at the installation);
+--engine native computes in 8-bit integers, which is faster (if there was a compiler at the installation);
 ctranslate2 and onnx run the folder that prosector export wrote for them.
 
 \b

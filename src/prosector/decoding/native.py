@@ -19,7 +19,7 @@ from prosector.config.folder import TranslatorFolder
 from prosector.config.model import n_positions
 from prosector.config.transformer import TransformerConfig
 from prosector.decoding.hypothesis import Hypothesis
-from prosector.decoding.repetition import RepetitionGuard
+from prosector.decoding.repetition import Allowed, RepetitionGuard
 from prosector.decoding.sampling import chances_of, generator_of
 from prosector.decoding.step import Rule, first_id
 from prosector.decoding.translator import Translator
@@ -57,7 +57,7 @@ def obstacles(config: Any) -> list[str]:
 
 def n_rows(config: TranslatorFolder) -> int:
     """How far tables of positions reach."""
-    return min(n_positions(config.model), max(LONGEST, 2 * config.max_tokens + 11))
+    return min(n_positions(config.model), max(LONGEST, 2 * config.max_tokens + 10))
 
 
 def settings_of(config: TransformerConfig) -> dict[str, Any]:
@@ -152,22 +152,36 @@ class NativeTranslator(Translator):
         decoding: DecodingConfig,
     ) -> list[list[Hypothesis]]:
         """Each source's targets, the best first."""
-        sampling = decoding.method == "sampling"
-        chances = chances_of([generator_of(decoding.seed or 0, text) for text in texts], longest) if sampling else []
-        found = self.core.search(
-            [list(source) for source in sources],
-            list(longest),
-            [tuple(allowed) for allowed in rule.allowed] if isinstance(rule, RepetitionGuard) else [],
-            [numbers.tolist() for numbers in chances],
-            beam=decoding.size,
-            alpha=decoding.alpha,
-            n_best=decoding.n_best,
-            temperature=decoding.temperature or 1.0,
-            top_k=decoding.top_k or 0,
-            top_p=decoding.top_p or 0.0,
-            threads=torch.get_num_threads(),
-        )
-        return [[Hypothesis(*one) for one in some] for some in found]
+        generators = [generator_of(decoding.seed or 0, text) for text in texts]
+        allowed = rule.allowed if isinstance(rule, RepetitionGuard) else []
+        return searched(self.core, sources, longest, allowed, generators, decoding, torch.get_num_threads())
+
+
+def searched(
+    core: Any,
+    sources: Sequence[Sequence[int]],
+    longest: Sequence[int],
+    allowed: Sequence[Allowed],
+    generators: Sequence[torch.Generator],
+    decoding: DecodingConfig,
+    threads: int,
+) -> list[list[Hypothesis]]:
+    """What the core finds; with nothing `allowed`, unguarded."""
+    chances = chances_of(generators, longest) if decoding.method == "sampling" else []
+    found = core.search(
+        [list(source) for source in sources],
+        list(longest),
+        [tuple(each) for each in allowed],
+        [numbers.tolist() for numbers in chances],
+        beam=decoding.size,
+        alpha=decoding.alpha,
+        n_best=decoding.n_best,
+        temperature=decoding.temperature or 1.0,
+        top_k=decoding.top_k or 0,
+        top_p=decoding.top_p or 0.0,
+        threads=threads,
+    )
+    return [[Hypothesis(*one) for one in some] for some in found]
 
 
 def native(translator: Translator, kernels: str = "") -> NativeTranslator:

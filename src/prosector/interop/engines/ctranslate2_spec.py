@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from prosector.attention import MultiHeadAttention
 from prosector.blocks import DecoderLayer, EncoderLayer
 from prosector.config.folder import TranslatorFolder
-from prosector.config.model import n_positions
 from prosector.config.transformer import TransformerConfig
+from prosector.decoding.native import EPSILON, n_rows
 from prosector.decoding.step import first_id
 from prosector.interop.engines.needed import needed
 from prosector.interop.hugging_face.settings import require_expressible
@@ -32,13 +32,6 @@ ACTIVATIONS = {
     "swiglu": ("SWISH", True),
     "geglu": ("GELUTanh", True),
 }
-EPSILON = {"layer": 1e-5, "rms": 1e-6}
-LONGEST = 1024  # rows of a table of sinusoids, unless the model was trained on longer texts
-
-
-def n_rows(config: TranslatorFolder) -> int:
-    """How many positions are written; a target is no longer than that."""
-    return min(n_positions(config.model), max(LONGEST, 2 * config.max_tokens + 10))
 
 
 def require_ctranslate2(config: TransformerConfig) -> None:

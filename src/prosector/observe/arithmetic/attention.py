@@ -27,7 +27,7 @@ def projected(run: Run, path: str, what: str, head: int, row: int, column: int) 
     size = attention.d_value if what == "value" else attention.d_head
     linear = getattr(attention, what)
     if is_cross and what != "query":
-        position, x = row, numbers(run.memory(place.stack)[row])
+        position, x = row, numbers(run.memory()[row])
     elif what == "query":
         position, x = run.position(place.stack, row), numbers(run.vector(run.given(place), row))
     else:  # of a token that was perhaps read in an earlier step

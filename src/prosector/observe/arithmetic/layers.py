@@ -11,7 +11,7 @@ from prosector.blocks import FeedForward, TokenEmbedding
 from prosector.blocks.feed_forward import ACTIVATIONS, GeGLU
 from prosector.blocks.norms import BatchNorm, RMSNorm
 from prosector.observe.arithmetic.attention import map_line
-from prosector.observe.arithmetic.lines import Addend, Dot, Function, Line, Name, Normed, Plus, Product, Same
+from prosector.observe.arithmetic.lines import Addend, Function, Line, Name, Normed, Plus, Product, Same
 from prosector.observe.arithmetic.run import Run, numbers
 
 
@@ -138,5 +138,4 @@ def logit(run: Run, row: int, column: int) -> list[Line]:
     """What came out of the decoder, compared with the row of a word."""
     model: Any = run.seen.model
     hidden = run.vector("decoder", row) * getattr(model, "output_scale", 1.0)
-    line = map_line(named("logit", row, column), numbers(hidden), model.output, column)
-    return [Dot(line.name, line.left, line.right, added=line.added)]
+    return [map_line(named("logit", row, column), numbers(hidden), model.output, column)]

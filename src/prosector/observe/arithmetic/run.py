@@ -120,8 +120,8 @@ class Run:
             position -= length
         raise ValueError(f"nothing of {stack} was recorded at position {position}")
 
-    def memory(self, stack: str) -> Tensor:
-        """What a decoder's cross-attention reads, [Ls, d]."""
+    def memory(self) -> Tensor:
+        """What cross-attention reads, [Ls, d]."""
         return self.get("encoder", step=-1)
 
 
