@@ -94,6 +94,14 @@ def test_a_line_that_is_no_text_is_named(translate, tmp_path, how):
     assert "line 2: not UTF-8" in result.err
 
 
+def test_the_name_of_a_file_is_a_text_and_a_hint_is_given(translate, tmp_path):
+    (tmp_path / "my book.txt").write_text("我喜欢猫。", "utf-8")
+    result = translate(tmp_path / "my book.txt")
+    assert result.code == 0
+    assert f"--input '{tmp_path / 'my book.txt'}'" in result.err
+    assert translate("我喜欢猫。").err == ""
+
+
 def test_an_output_file_is_written_whole_or_not_at_all(translate, tmp_path):
     """What was there stays until all is there."""
     out, given = tmp_path / "out.txt", tmp_path / "in.txt"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from prosector.cli import options
-from prosector.cli.console import is_terminal
+from prosector.cli.console import is_terminal, quoted, say
 from prosector.cli.lines import chunks, standard_input, whole_file
 from prosector.cli.options import Beam, Engine, Parts
 
@@ -132,6 +133,9 @@ def source_of(texts: list[str], file: Path | None) -> tuple[Iterator[list[str]],
         return standard_input(), True
     if "-" in texts:
         raise ValueError("- is standard input, and stands alone; quote a text that has a dash of its own")
+    for text in texts:
+        if os.path.isfile(text):
+            say(f"{text} is translated as a text; for the lines of the file: --input {quoted(text)}")
     return chunks(line for text in texts for line in text.split("\n")), False
 
 

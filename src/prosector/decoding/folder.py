@@ -54,6 +54,8 @@ def read_config(folder: Path) -> Folder:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not JSON ({error})") from error
     tree = tree if isinstance(tree, dict) else {}
+    if "model_type" in tree and "format" not in tree:
+        raise ValueError(f"{folder} is a Hugging Face model: prosector import {folder} --out DIR makes it one of ours")
     if tree.get("format", FORMAT) != FORMAT:
         raise ValueError(f"{path}: format {tree['format']!r}, this version reads {FORMAT}; update Prosector")
     kind = tree.get("kind", "transformer")

@@ -26,6 +26,9 @@ def find_model(name_or_folder: str | Path) -> Path:
     folder = Path(name_or_folder).expanduser()
     if str(name_or_folder) and folder.is_dir():
         return folder
+    if str(name_or_folder).startswith("hf:"):
+        theirs = str(name_or_folder).removeprefix("hf:")
+        raise FileNotFoundError(f"a command takes a folder of ours: prosector import {theirs} --out DIR makes one")
     names = ", ".join(installed) or "none"
     raise FileNotFoundError(
         f"there is no model {str(name_or_folder)!r}: give the name of an installed one ({names}), or a model's folder"

@@ -171,6 +171,14 @@ def test_what_cannot_be_trained_or_measured_says_so(prosector, tmp_path):
     assert "measuring an imported model is not possible" in err
 
 
+def test_where_a_folder_of_ours_is_wanted_importing_is_named(prosector, tmp_path):
+    folders.vit(tmp_path)
+    for model, named in ((tmp_path, tmp_path), (f"hf:{tmp_path}", tmp_path), ("hf:some/name", "some/name")):
+        code, _, err = prosector("predict", "--model", model, "x.png")
+        assert code == 2
+        assert f"prosector import {named} --out DIR" in err
+
+
 def test_a_folder_with_a_model_is_not_overwritten(prosector, tmp_path):
     folders.vit(tmp_path / "theirs")
     prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")

@@ -15,7 +15,7 @@ from prosector.config.folder import PictureFolder, TranslatorFolder
 from prosector.config.gpt import GptConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.config.vit import ViTConfig
-from prosector.decoding.folder import write_model
+from prosector.decoding.folder import read_config, write_model
 from prosector.interop.hugging_face import from_hugging_face
 from prosector.interop.hugging_face.exporting import export_folder, labels_of, to_hugging_face
 from prosector.text.pieces import train_pieces
@@ -119,7 +119,7 @@ def test_a_translator_becomes_a_marian_with_its_tokenizers(joint, tmp_path):
     ("config", "says"),
     [
         (GptConfig(**SIZES, position="alibi"), r"GPT-2 cannot express position.kind='alibi' \(it can be 'learned'\)"),
-        (GptConfig(**SIZES, position="rope", activation="swiglu", bias=False), "Llama cannot express norm='layer'"),
+        (GptConfig(**SIZES, position="rope", activation="swiglu"), "Llama cannot .*'layer'.*; no other .* rope"),
         (BertConfig(**SIZES), "BERT cannot express norm_placement='pre'.*embedding_norm=False.*scale_embedding=True"),
         (ViTConfig(**SIZES, pooling="mean"), "ViT cannot express pooling='mean'"),
         (TransformerConfig(position="rope", norm="rms"), "Marian cannot express position.kind='rope'.*norm='rms'"),
@@ -140,6 +140,13 @@ def test_the_command_writes_what_theirs_loads(tmp_path, capsys):
     pictures = torch.rand(1, 3, 16, 16)
     with torch.no_grad():
         assert near(found(pictures).logits, from_hugging_face(tmp_path / "theirs")(pictures))
+
+
+def test_the_data_set_and_what_was_held_out_of_it_come_back(tmp_path, capsys):
+    for verb in (["export", "--model", "vit"], ["import", str(tmp_path / "theirs")]):
+        assert main([*verb, "--out", str(tmp_path / ("theirs" if verb[0] == "export" else "back"))]) == 0
+    assert read_config(tmp_path / "back").test == 1000
+    assert read_config(tmp_path / "back").source == "mnist-5k"
 
 
 def test_two_classes_of_one_name_stay_two():

@@ -26,6 +26,7 @@ from prosector.interop.hugging_face.gpt2 import GPT2
 from prosector.interop.hugging_face.llama import LLAMA, QWEN2
 from prosector.interop.hugging_face.marian import MARIAN
 from prosector.interop.hugging_face.rules import written
+from prosector.interop.hugging_face.settings import OF_OURS
 from prosector.interop.hugging_face.vit import VIT
 from prosector.models.weights import weights_of
 from prosector.text import Tokenizer
@@ -62,9 +63,19 @@ def to_hugging_face(model: nn.Module) -> tuple[dict[str, Any], dict[str, Tensor]
         "model_type": target.name,
         "dtype": "float32",
         **ids_of(config),
-        **target.settings_of(config),
+        **settings_for(target, config),
     }
     return settings, written(weights, target.rules(config))
+
+
+def settings_for(target: Architecture, config: Any) -> dict[str, Any]:
+    """Their settings, or an error that also says why it is this class that has to express the model."""
+    try:
+        return target.settings_of(config)
+    except ValueError as error:
+        if target not in (LLAMA, QWEN2):
+            raise
+        raise ValueError(f"{error}; no other that is written has position {config.position.kind}") from error
 
 
 def in_their_words(config: Any, weights: dict[str, Tensor]) -> tuple[Any, dict[str, Tensor]]:
@@ -111,6 +122,7 @@ def export_folder(folder: Folder, model: nn.Module, tokenizers: tuple[Tokenizer,
         settings |= labels_of(folder)
     if isinstance(folder, PictureFolder):
         texts["preprocessor_config.json"] = preprocessing(folder)
+        settings[OF_OURS] = {"source": folder.source, "test": folder.test}
     if isinstance(folder, TranslatorFolder):
         settings["max_position_embeddings"] = max(1024, 2 * folder.max_tokens + 10)
         texts |= marian_files(folder, tokenizers)

@@ -79,6 +79,9 @@ class Settings:
         )
 
 
+OF_OURS = "prosector"  # the entry of their config.json for what only a folder of ours has a field for
+
+
 def numbered_labels(n: int) -> dict[str, Any]:
     """The names that transformers gives to classes which have none."""
     names = {number: f"LABEL_{number}" for number in range(n)}

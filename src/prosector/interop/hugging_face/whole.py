@@ -12,6 +12,7 @@ from prosector.config.folder import Folder, PictureFolder, ReaderFolder, Transla
 from prosector.config.model import n_positions
 from prosector.interop.hugging_face.files import read_json
 from prosector.interop.hugging_face.importing import Imported
+from prosector.interop.hugging_face.settings import OF_OURS
 from prosector.text import Tokenizer
 from prosector.text.imported import ImportedTokenizer
 from prosector.text.marian import load_pair
@@ -128,12 +129,13 @@ def classifier(found: Imported) -> Whole:
         if len(several) > 1:
             raise ValueError(f"preprocessor_config.json: {name} differs from channel to channel; only one is possible")
         values[name] = several.pop()
+    ours = found.settings.found.get(OF_OURS) or {}
     folder = PictureFolder(
         kind="vit",
         classes=named_labels(found),
         size=config.picture,
-        source=found.folder.name,
-        test=0,
+        source=ours.get("source", found.folder.name),
+        test=ours.get("test", 0),
         mean=values["image_mean"],
         deviation=values["image_std"],
         model=config,
