@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "unroll.h"
+
 namespace {
 
 constexpr int W = 8, ROWS = 4, BLOCKS = 1, OFFSET = 0;
@@ -15,21 +17,21 @@ template <int R>
 inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4, std::int32_t* sums) {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i sum[R][2];
-    for (int row = 0; row < R; ++row) sum[row][0] = sum[row][1] = _mm256_setzero_si256();
+    UNROLL for (int row = 0; row < R; ++row) sum[row][0] = sum[row][1] = _mm256_setzero_si256();
     for (int k = 0; k < k4; ++k) {
         const auto* at = reinterpret_cast<const __m256i*>(w + std::size_t(k) * 64);
         const __m256i weights[2] = {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
-        for (int row = 0; row < R; ++row) {
+        UNROLL for (int row = 0; row < R; ++row) {
             const __m256i inputs = _mm256_set1_epi32(*reinterpret_cast<const int*>(x + std::size_t(row) * stride + k * 4));
             const __m256i size = _mm256_abs_epi8(inputs);
-            for (int half = 0; half < 2; ++half) {
+            UNROLL for (int half = 0; half < 2; ++half) {
                 const __m256i pairs = _mm256_maddubs_epi16(size, _mm256_sign_epi8(weights[half], inputs));
                 sum[row][half] = _mm256_add_epi32(sum[row][half], _mm256_madd_epi16(pairs, ones));
             }
         }
     }
-    for (int row = 0; row < R; ++row)
-        for (int half = 0; half < 2; ++half)
+    UNROLL for (int row = 0; row < R; ++row)
+        UNROLL for (int half = 0; half < 2; ++half)
             _mm256_store_si256(reinterpret_cast<__m256i*>(sums + row * 16 + half * 8), sum[row][half]);
 }
 

@@ -60,6 +60,20 @@ std::vector<std::string> names_of_kernels() {
     return names;
 }
 
+// W x + b of one kind of kernels: x [rows, k], w [n, k], b [n] → [rows][n].
+std::vector<std::vector<float>> linear_of(Floats x, Floats w, Floats b, const std::string& kernels) {
+    if (x.ndim() != 2 || w.ndim() != 2 || b.ndim() != 1 || x.shape(1) != w.shape(1) || b.shape(0) != w.shape(0))
+        throw std::invalid_argument("give x [rows, k], w [n, k] and b [n]");
+    const int rows = int(x.shape(0)), n = int(w.shape(0)), k = int(w.shape(1));
+    const Linear map(w.data(), b.data(), n, k);
+    Work work(choose(kernels));
+    Buffer<float> y(std::size_t(rows) * n);
+    work.linear(map, x.data(), rows, y.data());
+    std::vector<std::vector<float>> found;
+    for (int row = 0; row < rows; ++row) found.emplace_back(y.begin() + std::size_t(row) * n, y.begin() + std::size_t(row + 1) * n);
+    return found;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -122,6 +136,7 @@ NB_MODULE(_core, m) {
             },
             "sources"_a, "longest"_a, "allowed"_a, "chances"_a, nb::kw_only(), "beam"_a = 1, "alpha"_a = 1.0,
             "n_best"_a = 1, "temperature"_a = 1.0, "top_k"_a = 0, "top_p"_a = 0.0, "threads"_a = 1);
+    m.def("linear", &linear_of, "x"_a, "w"_a, "b"_a, "kernels"_a = "", "W x + b in 8-bit integers, a list a row.");
     m.def("kernels", &names_of_kernels, "The kinds of kernels that this machine can run, the best first.");
     m.def("counts", &counts, "How often each kind of kernels has computed a linear map in this process.");
 }

@@ -7,27 +7,37 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "kernels.h"
+#include "unroll.h"
 
 namespace prosector {
 namespace {
 
+// Small enough that a call would cost more; the compiler is not asked.
+#define ALWAYS inline __attribute__((always_inline))
+
 constexpr float INFINITE = std::numeric_limits<float>::infinity();
 
-typedef float vf __attribute__((vector_size(W * 4)));
+template <int N>
+struct Lanes {
+    typedef float floats __attribute__((vector_size(N * 4)));
+};
+using vf = Lanes<W>::floats;
 typedef std::int32_t vi __attribute__((vector_size(W * 4)));
+typedef std::uint8_t vb __attribute__((vector_size(W)));
 
-inline vf load(const float* p) {
+ALWAYS vf load(const float* p) {
     vf v;
     std::memcpy(&v, p, sizeof v);
     return v;
 }
-inline void store(float* p, vf v) { std::memcpy(p, &v, sizeof v); }
-inline vf all(float x) { return vf{} + x; }
-inline vf larger(vf a, vf b) { return a > b ? a : b; }
-inline vf smaller(vf a, vf b) { return a < b ? a : b; }
-inline vf absolute(vf v) {
+ALWAYS void store(float* p, vf v) { std::memcpy(p, &v, sizeof v); }
+ALWAYS vf all(float x) { return vf{} + x; }
+ALWAYS vf larger(vf a, vf b) { return a > b ? a : b; }
+ALWAYS vf smaller(vf a, vf b) { return a < b ? a : b; }
+ALWAYS vf absolute(vf v) {
     vi bits;
     std::memcpy(&bits, &v, sizeof v);
     bits &= 0x7fffffff;
@@ -36,26 +46,60 @@ inline vf absolute(vf v) {
 }
 
 // The first n < W floats, and `other` in place of the rest.
-inline vf load_some(const float* p, int n, float other = 0.0f) {
+ALWAYS vf load_some(const float* p, int n, float other = 0.0f) {
     vf v = all(other);
     std::memcpy(&v, p, n * sizeof(float));
     return v;
 }
-inline void store_some(float* p, vf v, int n) { std::memcpy(p, &v, n * sizeof(float)); }
+ALWAYS void store_some(float* p, vf v, int n) { std::memcpy(p, &v, n * sizeof(float)); }
 
-template <class Two>
-inline float across(vf v, Two two) {  // all lanes, by halves: lane order, and so rounding, does not depend on W alone
-    float lanes[W];
-    std::memcpy(lanes, &v, sizeof v);
-    for (int half = W / 2; half; half /= 2)
-        for (int i = 0; i < half; ++i) lanes[i] = two(lanes[i], lanes[i + half]);
-    return lanes[0];
+template <int N, int... I>
+ALWAYS typename Lanes<N / 2>::floats upper_half(typename Lanes<N>::floats v, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(v, v, (I + N / 2)...);
 }
-inline float total(vf v) { return across(v, [](float a, float b) { return a + b; }); }
-inline float largest(vf v) { return across(v, [](float a, float b) { return a > b ? a : b; }); }
+template <int N, int... I>
+ALWAYS typename Lanes<N / 2>::floats lower_half(typename Lanes<N>::floats v, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(v, v, I...);
+}
+
+// All lanes become M by halves: i and i + N/2, and so on.
+template <int M, int N, class Two>
+ALWAYS typename Lanes<M>::floats folded(typename Lanes<N>::floats v, Two two) {
+    if constexpr (N == M) {
+        return v;
+    } else {
+        using Half = std::make_integer_sequence<int, N / 2>;
+        return folded<M, N / 2>(two(lower_half<N>(v, Half{}), upper_half<N>(v, Half{})), two);
+    }
+}
+struct Sum {
+    template <class V>
+    ALWAYS V operator()(V a, V b) const { return a + b; }
+};
+struct Larger {
+    template <class V>
+    ALWAYS V operator()(V a, V b) const { return a > b ? a : b; }
+};
+template <class Two>
+ALWAYS float across(vf v, Two two) {
+    const auto four = folded<4, W>(v, two);
+    const auto pairs = two(four, __builtin_shufflevector(four, four, 2, 3, 0, 1));
+    const auto all = two(pairs, __builtin_shufflevector(pairs, pairs, 1, 0, 3, 2));
+    return all[0];
+}
+ALWAYS float total(vf v) { return across(v, Sum{}); }
+ALWAYS float largest(vf v) { return across(v, Larger{}); }
+
+// The totals of four vectors at once, each summed in the order of `total`.
+ALWAYS Lanes<4>::floats totals(vf a, vf b, vf c, vf d) {
+    const auto p = folded<4, W>(a, Sum{}), q = folded<4, W>(b, Sum{}), r = folded<4, W>(c, Sum{}), s = folded<4, W>(d, Sum{});
+    const auto pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) + __builtin_shufflevector(p, q, 2, 3, 6, 7);
+    const auto rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) + __builtin_shufflevector(r, s, 2, 3, 6, 7);
+    return __builtin_shufflevector(pq, rs, 0, 2, 4, 6) + __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
+}
 
 // e^x for x ≤ 88, to 2 units of the last digit: 2^n · 2^f, n the nearest whole number, 2^f by its series.
-inline vf exponential(vf x) {
+ALWAYS vf exponential(vf x) {
     const vf magic = all(12582912.0f);  // 1.5 · 2^23: what is added to it is rounded to a whole number
     x = larger(smaller(x, all(88.0f)), all(-87.0f));
     const vf t = x * 1.44269504088896341f;
@@ -75,17 +119,17 @@ inline vf exponential(vf x) {
     return p * power;
 }
 
-inline vf sigmoid(vf x) { return 1.0f / (1.0f + exponential(-x)); }
+ALWAYS vf sigmoid(vf x) { return 1.0f / (1.0f + exponential(-x)); }
 
 // erf, to 1.5e-7: Abramowitz and Stegun 7.1.26.
-inline vf erf(vf x) {
+ALWAYS vf erf(vf x) {
     const vf a = absolute(x), t = 1.0f / (1.0f + 0.3275911f * a);
     const vf series = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
     const vf y = 1.0f - series * exponential(-a * a);
     return x < 0.0f ? -y : y;
 }
 
-inline vf activated(vf x, Activation activation) {
+__attribute__((noinline)) vf activated(vf x, Activation activation) {
     switch (activation) {
         case Activation::none: return x;
         case Activation::relu: return larger(x, all(0.0f));
@@ -108,7 +152,8 @@ float quantise(const float* x, int k, int k_padded, std::uint8_t* out) {
     for (i = 0; i < k; i += W) {
         const vf v = i + W <= k ? load(x + i) : load_some(x + i, k - i);
         const vi whole = __builtin_convertvector((v * inverse + magic) - magic, vi) + OFFSET;
-        for (int lane = 0; lane < W; ++lane) out[i + lane] = std::uint8_t(whole[lane]);  // a row has room to k_padded
+        const vb bytes = __builtin_convertvector(whole, vb);
+        std::memcpy(out + i, &bytes, sizeof bytes);  // a row has room to k_padded
     }
     for (; i < k_padded; ++i) out[i] = OFFSET;
     return scale;
@@ -129,7 +174,10 @@ void rows_of(const std::uint8_t* x, const float* scales, const Linear& w, int fi
             vi sum;
             std::memcpy(&sum, sums + row * BLOCKS * BLOCK + j, sizeof sum);
             vf value = __builtin_convertvector(sum - offset, vf) * (weight_scale * scales[row]) + bias;
-            value = activated(value, activation);
+            if (activation == Activation::relu)
+                value = larger(value, all(0.0f));
+            else if (activation != Activation::none)
+                value = activated(value, activation);
             float* out = y + std::size_t(row) * w.n + column;
             const float* before = residual ? residual + std::size_t(row) * w.n + column : nullptr;
             if (there == W) {
@@ -172,7 +220,7 @@ void linear(const std::uint8_t* x, const float* scales, int rows, const Linear& 
 // --- norms and what is element by element ------------------------------------------------------------------------
 
 template <class F>
-inline float summed(int d, F f) {  // Σ f(i) over whole vectors, then over what is left
+ALWAYS float summed(int d, F f) {  // Σ f(i) over whole vectors, then over what is left
     vf sum = all(0.0f);
     int i = 0;
     for (; i + W <= d; i += W) sum += f(i, W);
@@ -180,14 +228,14 @@ inline float summed(int d, F f) {  // Σ f(i) over whole vectors, then over what
     return total(sum);
 }
 
-inline vf some(const float* p, int n) { return n == W ? load(p) : load_some(p, n); }
-inline void put(float* p, vf v, int n) {
+ALWAYS vf some(const float* p, int n) { return n == W ? load(p) : load_some(p, n); }
+ALWAYS void put(float* p, vf v, int n) {
     if (n == W)
         store(p, v);
     else
         store_some(p, v, n);
 }
-inline vf first_lanes(vf v, int n) {  // 0 beyond the first n
+ALWAYS vf first_lanes(vf v, int n) {  // 0 beyond the first n
     if (n == W) return v;
     for (int i = n; i < W; ++i) v[i] = 0.0f;
     return v;
@@ -239,7 +287,7 @@ void multiply(float* x, const float* y, std::size_t n) {
 
 // --- attention ---------------------------------------------------------------------------------------------------
 
-inline void softmax(float* scores, int n) {  // in place, not yet divided by the sum, which it returns behind them
+ALWAYS void softmax(float* scores, int n) {  // in place, not yet divided by the sum, which it returns behind them
     for (int i = n; i < n + W; ++i) scores[i] = -INFINITE;
     vf most = all(-INFINITE);
     for (int i = 0; i < n; i += W) most = larger(most, load(scores + i));
@@ -258,23 +306,30 @@ inline void softmax(float* scores, int n) {  // in place, not yet divided by the
 template <int V>  // vectors a head
 void attend_to(const float* query, const Keys& keys, float scale, float* out, float* scores) {
     vf q[V], sum[V];
-    for (int v = 0; v < V; ++v) {
+    UNROLL for (int v = 0; v < V; ++v) {
         q[v] = load(query + v * W) * scale;
         sum[v] = all(0.0f);
     }
-    for (int place = 0; place < keys.length; ++place) {
-        vf product = load(keys.key[place]) * q[0];
-        for (int v = 1; v < V; ++v) product += load(keys.key[place] + v * W) * q[v];
-        scores[place] = total(product);
+    const auto products = [&](int place) __attribute__((always_inline)) {
+        const float* key = keys.key[place];
+        vf product = load(key) * q[0];
+        UNROLL for (int v = 1; v < V; ++v) product += load(key + v * W) * q[v];
+        return product;
+    };
+    int place = 0;
+    for (; place + 4 <= keys.length; place += 4) {
+        const auto four = totals(products(place), products(place + 1), products(place + 2), products(place + 3));
+        std::memcpy(scores + place, &four, sizeof four);
     }
+    for (; place < keys.length; ++place) scores[place] = total(products(place));
     if (keys.bias)
-        for (int place = 0; place < keys.length; ++place) scores[place] += keys.bias[place];
+        for (place = 0; place < keys.length; ++place) scores[place] += keys.bias[place];
     softmax(scores, keys.length);
-    for (int place = 0; place < keys.length; ++place) {
+    for (place = 0; place < keys.length; ++place) {
         const float* value = keys.key[place] + keys.to_value;
-        for (int v = 0; v < V; ++v) sum[v] += load(value + v * W) * scores[place];
+        UNROLL for (int v = 0; v < V; ++v) sum[v] += load(value + v * W) * scores[place];
     }
-    for (int v = 0; v < V; ++v) store(out + v * W, sum[v]);
+    UNROLL for (int v = 0; v < V; ++v) store(out + v * W, sum[v]);
 }
 
 void attend_to_any(const float* query, const Keys& keys, int d, float scale, float* out, float* scores) {
@@ -305,24 +360,21 @@ void attend(const float* query, const Keys& keys, int d_head, float scale, float
 
 // --- words -------------------------------------------------------------------------------------------------------
 
-void log_softmax(float* x, int n) {
+float log_sum(const float* x, int n) {
     vf most = all(-INFINITE), sum = all(0.0f);
     int i = 0;
     for (; i + W <= n; i += W) most = larger(most, load(x + i));
-    float highest = largest(most);
-    for (; i < n; ++i) highest = std::max(highest, x[i]);
+    if (i < n) most = larger(most, load_some(x + i, n - i, -INFINITE));
+    const float highest = largest(most);
     for (i = 0; i + W <= n; i += W) sum += exponential(load(x + i) - highest);
-    float all_of_them = total(sum);
-    for (; i < n; ++i) all_of_them += std::exp(x[i] - highest);
-    const float logarithm = std::log(all_of_them);
-    for (i = 0; i + W <= n; i += W) store(x + i, (load(x + i) - highest) - logarithm);
-    for (; i < n; ++i) x[i] = (x[i] - highest) - logarithm;
+    if (i < n) sum += first_lanes(exponential(load_some(x + i, n - i) - highest), n - i);
+    return highest + std::log(total(sum));
 }
 
 int top(const float* x, int n, int k, int* index) {
     int found = 0;
     float bound = -INFINITE;  // what has to be passed
-    const auto consider = [&](int i) {
+    const auto consider = [&](int i) __attribute__((always_inline)) {
         if (!(x[i] > bound)) return;
         int place = found < k ? found++ : k - 1;
         for (; place > 0 && x[index[place - 1]] < x[i]; --place) index[place] = index[place - 1];
@@ -343,6 +395,6 @@ int top(const float* x, int n, int k, int* index) {
 
 #define PROSECTOR_KERNELS(variable) \
     extern const Kernels variable;  \
-    const Kernels variable = {NAME, &calls, quantise, linear, layer_norm, rms_norm, activate, multiply, attend, log_softmax, top};
+    const Kernels variable = {NAME, &calls, quantise, linear, layer_norm, rms_norm, activate, multiply, attend, log_sum, top};
 
 }  // namespace prosector

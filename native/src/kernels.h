@@ -40,8 +40,8 @@ struct Kernels {
     // out = Σ softmax(query · key · scale + bias) value, over the places of `keys`; `scores` has room for length + 16.
     void (*attend)(const float* query, const Keys& keys, int d_head, float scale, float* out, float* scores);
 
-    // Logits become log p, in place: x - max - ln Σ exp(x - max).
-    void (*log_softmax)(float* x, int n);
+    // ln Σ exp(x): what a logit lies above its log p.
+    float (*log_sum)(const float* x, int n);
 
     // The k likeliest of n, the best first and of equal ones the lower index; -∞ is none. Returns how many.
     int (*top)(const float* x, int n, int k, int* index);

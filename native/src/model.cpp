@@ -181,8 +181,6 @@ float* Targets::step(const std::vector<int>& tokens, const std::vector<int>& sou
 
     work_.logits.resize(std::size_t(rows) * model_.output.n);
     work_.linear(model_.output, work_.x.data(), rows, work_.logits.data());
-    for (int row = 0; row < rows; ++row)
-        work_.kernels.log_softmax(work_.logits.data() + std::size_t(row) * model_.output.n, model_.output.n);
     return work_.logits.data();
 }
 

@@ -103,7 +103,7 @@ class Targets {
     Targets(const Model& model, const Memory& memory, Work& work);
 
     // One more token a row. `sources` says whose target a row is, `parents` which row of the step before it goes on
-    // from. Returns log p of every word, [rows, V].
+    // from. Returns the logits of every word, [rows, V].
     float* step(const std::vector<int>& tokens, const std::vector<int>& sources, const std::vector<int>& parents);
 
   private:

@@ -29,12 +29,12 @@ std::vector<Hypothesis> best(std::vector<Hypothesis> found, int n) {
     return found;
 }
 
-// A row of log p without what must not come.
-void forbid(float* log_p, const std::vector<int>& written, const Source& source, const Search& how,
+// A row of logits without what must not come.
+void forbid(float* logits, const std::vector<int>& written, const Source& source, const Search& how,
             const Special& special, const std::vector<std::uint8_t>& wordiness) {
-    for (int id : special.unwritten) log_p[id] = NEVER;
+    for (int id : special.unwritten) logits[id] = NEVER;
     if (how.guarded)
-        for (int id : forbidden_next(written, source.allowed, wordiness)) log_p[id] = NEVER;
+        for (int id : forbidden_next(written, source.allowed, wordiness)) logits[id] = NEVER;
 }
 
 // --- one target a source -----------------------------------------------------------------------------------------
@@ -58,6 +58,7 @@ std::vector<std::vector<Hypothesis>> one_path(const Model& model, Work& work, co
         for (std::size_t row = 0; row < going.size(); ++row) {
             const int source = going[row];
             float* words = rows + row * std::size_t(n_words);
+            const float whole = work.kernels.log_sum(words, n_words);  // of all words, also those that must not come
             forbid(words, written[source], sources[source], how, special, wordiness);
             int token = 0;
             if (how.sampling)
@@ -65,10 +66,10 @@ std::vector<std::vector<Hypothesis>> one_path(const Model& model, Work& work, co
             else
                 work.kernels.top(words, n_words, 1, &token);
             if (contains(special.ends, token)) {
-                log_p[source] += words[token];
+                log_p[source] += words[token] - whole;
                 finished[source] = 1;
             } else if (int(written[source].size()) < sources[source].longest) {
-                log_p[source] += words[token];
+                log_p[source] += words[token] - whole;
                 written[source].push_back(token);
                 still.push_back(source);
                 parents.push_back(int(row));
@@ -178,11 +179,12 @@ std::vector<std::vector<Hypothesis>> beams(const Model& model, Work& work, const
             std::vector<std::vector<Candidate>> following;
             for (std::size_t i = 0; i < beam.running.size(); ++i, ++row) {
                 float* words = rows + std::size_t(row) * n_words;
+                const float whole = work.kernels.log_sum(words, n_words);
                 forbid(words, beam.running[i].ids, sources[source], how, special, wordiness);
                 const int n = work.kernels.top(words, n_words, how.beam, likeliest.data());
                 following.emplace_back();
                 for (int j = 0; j < n; ++j)
-                    following.back().push_back({beam.running[i].log_p + words[likeliest[j]], int(i), likeliest[j]});
+                    following.back().push_back({beam.running[i].log_p + words[likeliest[j]] - whole, int(i), likeliest[j]});
             }
             if (following.empty()) continue;
             for (int parent : beam.advance(std::move(following), sources[source].longest, how, special))
@@ -201,11 +203,11 @@ std::vector<std::vector<Hypothesis>> beams(const Model& model, Work& work, const
 
 }  // namespace
 
-int draw(const float* log_p, int n, const Search& how, double chance) {
+int draw(const float* logits, int n, const Search& how, double chance) {
     double highest = -std::numeric_limits<double>::infinity();
-    for (int i = 0; i < n; ++i) highest = std::max(highest, double(log_p[i]));
+    for (int i = 0; i < n; ++i) highest = std::max(highest, double(logits[i]));
     std::vector<double> p(n);
-    for (int i = 0; i < n; ++i) p[i] = std::exp((double(log_p[i]) - highest) / how.temperature);
+    for (int i = 0; i < n; ++i) p[i] = std::exp((double(logits[i]) - highest) / how.temperature);
     if (how.top_k || how.top_p) {
         std::vector<int> order(n);
         std::iota(order.begin(), order.end(), 0);

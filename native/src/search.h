@@ -55,6 +55,6 @@ std::vector<int> forbidden_next(const std::vector<int>& written, Allowed allowed
                                 const std::vector<std::uint8_t>& wordiness);
 
 // The word in whose share of [0, 1) the chance falls, of those that temperature, top-k and top-p leave.
-int draw(const float* log_p, int n, const Search& how, double chance);
+int draw(const float* logits, int n, const Search& how, double chance);
 
 }  // namespace prosector

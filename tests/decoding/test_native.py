@@ -4,6 +4,8 @@ import copy
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 
 from prosector.config.decoding import DecodingConfig
@@ -56,6 +58,21 @@ def made(**fields):
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight), alpha=0.3)
     return TranslatorFolder(source="zh", target="en", max_tokens=20, model=config), model
+
+
+@given(st.integers(1, 14), st.integers(1, 150), st.integers(1, 200), st.integers(0, 2**32 - 1))
+def test_all_kinds_of_kernels_sum_the_same_whole_numbers_exactly(rows, n, k, seed):
+    """Where the largest of each row is 127 the scales are 1, so that the products are those of the numbers themselves."""
+    made = torch.Generator().manual_seed(seed)
+    x, w = (torch.randint(-127, 128, (height, k), generator=made) for height in (rows, n))
+    x[:, 0], w[:, -1] = 127, -127
+    b = torch.randint(-1000, 1000, (n,), generator=made)
+    wanted = (x @ w.T + b).float()
+    for kernels in KERNELS:
+        before = dict(core.counts())
+        found = torch.tensor(core.linear(x.float().numpy(), w.float().numpy(), b.float().numpy(), kernels))
+        assert torch.equal(found, wanted), kernels
+        assert {name for name, count in core.counts() if count > before[name]} == {kernels}
 
 
 CONFIGS = {
