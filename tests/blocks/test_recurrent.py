@@ -4,8 +4,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers import Watch, watching
-from tests.helpers import Watch, watching
 
 from prosector.blocks import Recurrent, RecurrentCache
 

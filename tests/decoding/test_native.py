@@ -62,7 +62,7 @@ def made(**fields):
 
 @given(st.integers(1, 14), st.integers(1, 150), st.integers(1, 200), st.integers(0, 2**32 - 1))
 def test_all_kinds_of_kernels_sum_the_same_whole_numbers_exactly(rows, n, k, seed):
-    """Where the largest of each row is 127 the scales are 1, so that the products are those of the numbers themselves."""
+    """Where the largest of each row is 127 the scales are 1, and the products those of the numbers themselves."""
     made = torch.Generator().manual_seed(seed)
     x, w = (torch.randint(-127, 128, (height, k), generator=made) for height in (rows, n))
     x[:, 0], w[:, -1] = 127, -127

@@ -7,12 +7,13 @@ models translate real sentences, and end them where they end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from prosector.config.decoding import DecodingConfig
 from prosector.config.folder import TranslatorFolder
+from prosector.config.position import SinusoidalPositionConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.data.corpus import Pair
 from prosector.decoding.translator import Translator, load
@@ -21,7 +22,7 @@ from prosector.text import Tokenizer
 from prosector.text.words import WordTokenizer
 
 WORDS, TOKENS, STEPS = 8000, 25, 25  # of the made-up models: vocabulary, source with its end, target
-SIZES = {
+SIZES: dict[str, dict[str, Any]] = {
     "small": {"d_model": 256, "n_heads": 4, "d_ff": 1024, "encoder_layers": 3, "decoder_layers": 3},
     "base": {"d_model": 512, "n_heads": 8, "d_ff": 2048, "encoder_layers": 6, "decoder_layers": 6},
 }
@@ -68,7 +69,7 @@ def made_up(size: str, n: int, seed: int = 1) -> Contest:
         norm_placement="post",
         output_bias=True,
         dropout=0.0,
-        position={"kind": "sinusoidal", "layout": "half-split"},
+        position=SinusoidalPositionConfig(layout="half-split"),
         **SIZES[size],
     )
     with torch.random.fork_rng(devices=[]):
@@ -76,8 +77,8 @@ def made_up(size: str, n: int, seed: int = 1) -> Contest:
         model = config.build().eval()
         ids = torch.randint(4, WORDS, (n, TOKENS))
     with torch.no_grad():
-        model.output.bias[config.special.eos] = NEVER
-    ids[:, -1] = config.special.eos
+        model.output.bias[config.special.ends] = NEVER
+    ids[:, -1] = config.special.ends[0]
     words = WordTokenizer([f"w{number}" for number in range(WORDS - 4)])
     folder = TranslatorFolder(source="zh", target="en", model=config)
     return Contest(size, folder, model, words, words, ids.tolist(), [STEPS] * n, [])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -61,7 +60,10 @@ def of_ctranslate2(contest: Contest, beam: int, type_: str, threads: int, worker
         spec.save(folder)
         theirs = library.Translator(folder, compute_type=type_, intra_threads=threads, inter_threads=workers)
     model: Any = contest.config.model
-    source_pieces, target_pieces = pieces_of(contest.source, model.source_vocab), pieces_of(contest.target, model.target_vocab)
+    source_pieces, target_pieces = (
+        pieces_of(contest.source, model.source_vocab),
+        pieces_of(contest.target, model.target_vocab),
+    )
     ids_of = {piece: id for id, piece in enumerate(target_pieces)}
     sources = [[source_pieces[id] for id in ids] for ids in contest.sources]
 
@@ -102,7 +104,10 @@ def of_hugging_face(contest: Contest, beam: int, precision: Precision) -> Transl
                 do_sample=False,
                 max_new_tokens=max(contest.longest) + 1,
             )
-        return [written(ids[1:], special.ends, longest) for ids, longest in zip(found.tolist(), contest.longest, strict=True)]
+        return [
+            written(ids[1:], special.ends, longest)
+            for ids, longest in zip(found.tolist(), contest.longest, strict=True)
+        ]
 
     return translate
 

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from prosector.cli import (
+    bench,
     conformance,
     demo,
     evaluate,
@@ -74,6 +75,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "fill": (fill.fill, fill.HELP),
     "predict": (predict.predict, predict.HELP),
     "evaluate": (evaluate.evaluate, evaluate.HELP),
+    "bench": (bench.bench, bench.HELP),
     "conformance": (conformance.conformance, conformance.HELP),
     "import": (import_.import_, import_.HELP),
     "export": (export.export, export.HELP),

@@ -48,7 +48,9 @@ class ConvTransformerConfig(Config):
 
     def summary(self) -> str:
         """What it is, for people."""
-        stages = " and ".join(f"{stage.layers} layer{'s' * (stage.layers > 1)} of d_model {stage.d_model}" for stage in self.stages)
+        stages = " and ".join(
+            f"{stage.layers} layer{'s' * (stage.layers > 1)} of d_model {stage.d_model}" for stage in self.stages
+        )
         return f"A ConvTransformer of {len(self.stages)} stages: {stages}"
 
     def build(self) -> ConvTransformer:

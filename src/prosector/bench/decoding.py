@@ -1,0 +1,127 @@
+"""Who translates fastest? Our native core against CTranslate2 at its best, and whoever else is asked for.
+
+All have the same weights and sources. Before the clock starts, what each of them writes is compared with what our
+float32 model writes; of real sentences, its BLEU is told too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import sacrebleu
+import torch
+
+from prosector.bench import engines
+from prosector.bench.contest import Contest
+from prosector.bench.engines import Translate
+from prosector.bench.rounds import Rate, race
+
+OURS, THEIRS = "prosector", "CTranslate2"
+Make = Callable[[Contest, int], Translate]
+
+
+def contenders(n: int, threads: int, everybody: bool) -> dict[str, Make]:
+    """Who takes part with n sentences, each at every setting that may be its best.
+
+    Args:
+        n: the sentences.
+        threads: that all may use together.
+        everybody: also our model on PyTorch, and Hugging Face's.
+    """
+    of = engines
+    found: dict[str, Make] = {f"{OURS}, int8, 1 thread": lambda c, beam: of.of_native(c, beam, 1)}
+    found[f"{THEIRS}, int8, 1 thread"] = lambda c, beam: of.of_ctranslate2(c, beam, "int8", 1, 1)
+    if threads > 1:
+        many = f"{threads} threads"
+        found[f"{THEIRS}, int8, {many}"] = lambda c, beam: of.of_ctranslate2(c, beam, "int8", threads, 1)
+        if n > 1:
+            found[f"{OURS}, int8, {many}"] = lambda c, beam: of.of_native(c, beam, threads)
+            found[f"{THEIRS}, int8, {threads} workers"] = lambda c, beam: of.of_ctranslate2(c, beam, "int8", 1, threads)
+    if everybody:
+        found["prosector on PyTorch, float32"] = lambda c, beam: of.of_pytorch(c, beam, "float32")
+        found["prosector on PyTorch, bf16"] = lambda c, beam: of.of_pytorch(c, beam, "bf16")
+        found[f"{THEIRS}, float32, 1 thread"] = lambda c, beam: of.of_ctranslate2(c, beam, "float32", 1, 1)
+        found["Hugging Face, float32"] = lambda c, beam: of.of_hugging_face(c, beam, "float32")
+    return found
+
+
+class Entry(NamedTuple):
+    """One contender in one contest.
+
+    Attributes:
+        rate: target tokens a second.
+        same: the share of sentences in which it writes what our float32 model writes.
+        bleu: of what it writes; none for made-up sentences.
+    """
+
+    rate: Rate
+    same: float
+    bleu: float | None
+
+
+class Result(NamedTuple):
+    """A contest: its model, how many sentences at once, the beam, and everybody's entry."""
+
+    model: str
+    n: int
+    beam: int
+    entries: dict[str, Entry]
+
+    def best(self, of: str) -> float:
+        """The highest median rate of the contenders whose names begin so."""
+        return max(entry.rate.median for name, entry in self.entries.items() if name.startswith(f"{of},"))
+
+    @property
+    def ratio(self) -> float:
+        """Ours over CTranslate2's, each at its best."""
+        return self.best(OURS) / self.best(THEIRS)
+
+    def record(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        entries = {
+            name: {"tokens_per_second": entry.rate._asdict(), "same": entry.same, "bleu": entry.bleu}
+            for name, entry in self.entries.items()
+        }
+        return {"model": self.model, "n": self.n, "beam": self.beam, "ratio": self.ratio, "entries": entries}
+
+
+def run(contest: Contest, beam: int, threads: int, seconds: float, everybody: bool = False) -> Result:
+    """Let them all translate the same sentences, in turns."""
+    torch.set_num_threads(threads)  # a peer may have changed it for the whole process
+    makers = contenders(len(contest.sources), threads, everybody)
+    working = {name: make(contest, beam) for name, make in makers.items()}
+    reference = engines.of_pytorch(contest, beam, "float32")()
+    written = {name: translate() for name, translate in working.items()}
+    rates = race({name: counted(translate) for name, translate in working.items()}, seconds)
+    entries = {
+        name: Entry(rates[name], same(written[name], reference), bleu(contest, written[name])) for name in working
+    }
+    return Result(contest.name, len(contest.sources), beam, entries)
+
+
+def counted(translate: Translate) -> Callable[[], float]:
+    """How many tokens it wrote, ends included."""
+    return lambda: float(sum(len(ids) + 1 for ids in translate()))
+
+
+def same(found: Sequence[Sequence[int]], reference: Sequence[Sequence[int]]) -> float:
+    """The share of targets that are the reference's."""
+    return sum(map(list.__eq__, map(list, found), map(list, reference))) / len(reference)
+
+
+def bleu(contest: Contest, found: Sequence[Sequence[int]]) -> float | None:
+    """Of real sentences."""
+    if not contest.references:
+        return None
+    texts = [contest.target.decode(ids) for ids in found]
+    tokenize = "zh" if contest.config.target == "zh" else "13a"
+    return float(sacrebleu.corpus_bleu(texts, [contest.references], tokenize=tokenize).score)
+
+
+def rows(result: Result) -> Iterator[tuple[str, ...]]:
+    """A row for each contender, the fastest first: who, tokens a second, against CTranslate2's best, the same, BLEU."""
+    theirs = result.best(THEIRS)
+    for name, entry in sorted(result.entries.items(), key=lambda item: -item[1].rate.median):
+        shown = "" if entry.bleu is None else f"{entry.bleu:.2f}"
+        yield name, str(entry.rate), f"{entry.rate.median / theirs:.2f} ×", f"{100 * entry.same:.0f} %", shown
