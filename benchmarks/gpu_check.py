@@ -19,7 +19,7 @@ from torch import Tensor
 from prosector.attention import KERNELS, Mask, Scope
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
-from prosector.decoding.greedy import greedy
+from prosector.decoding.greedy_search import greedy
 from prosector.models.transformer import Transformer
 from prosector.positions import AlibiPosition, Position, RotaryPosition
 from prosector.training.loss import chunked_cross_entropy

@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from prosector.cli.figure import font_for
-from prosector.decoding.greedy import greedy
+from prosector.decoding.greedy_search import greedy
 from prosector.decoding.translator import load
 from prosector.observe import observe
 from prosector.text.special import EOS, SOS

@@ -28,7 +28,7 @@ from prosector.config.run import read_run
 from prosector.data.corpus import PRESETS
 from prosector.data.masks import read_masks
 from prosector.data.pictures import read_pictures, split
-from prosector.decoding.greedy import greedy
+from prosector.decoding.greedy_search import greedy
 from prosector.observe import observe
 from prosector.text.special import EOS, SOS
 

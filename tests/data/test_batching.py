@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests.text.corpus import ENGLISH
 
 from prosector.config.data import DataConfig
-from prosector.data.batching import Batches, collate, cut, pad, share
+from prosector.data.batching import Batches, collate, pad, share
 from prosector.data.corpus import Pair
+from prosector.data.cutting import cut
 from prosector.text.characters import CharacterTokenizer
 from prosector.text.pieces import train_pieces
 

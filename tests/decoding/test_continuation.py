@@ -6,7 +6,7 @@ import torch
 from prosector.config.gpt import GptConfig
 from prosector.decoding.beam import beam_search
 from prosector.decoding.continuation import Continuation
-from prosector.decoding.greedy import greedy
+from prosector.decoding.greedy_search import greedy
 from prosector.decoding.refilling import RefillingBeam
 
 PAD = 0

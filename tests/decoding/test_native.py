@@ -1,6 +1,8 @@
 """The native core: kernels compute what PyTorch does with the same rounded numbers, and its searches find the same."""
 
 import copy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -12,9 +14,14 @@ from prosector.config.decoding import DecodingConfig
 from prosector.config.folder import TranslatorFolder
 from prosector.config.transformer import TransformerConfig
 from prosector.decoding import native
+from prosector.decoding.folder import write_model
+from prosector.decoding.native import BY_TABLE, NativeTranslator
+from prosector.decoding.native_weights import arrays_in, arrays_of
 from prosector.decoding.repetition import RepetitionGuard
+from prosector.decoding.rules import anything_goes
 from prosector.decoding.search import search
-from prosector.decoding.step import anything_goes
+from prosector.models.weights import save_weights
+from prosector.text.characters import CharacterTokenizer
 
 core = native.core()
 KERNELS = core.kernels() if core else []
@@ -98,13 +105,18 @@ CONFIGS = {
 SOURCES = [[5, 6, 7, 3], [8, 3], [9, 10, 11, 12, 13, 14, 15, 3], [4, 4, 4, 4, 4, 3]]
 
 
+def compiled(folder, model, kernels=""):
+    """A model in the core, every word of it a whole word."""
+    return native.compiled(folder, arrays_of(model, native.n_rows(folder)), [2] * V, kernels)
+
+
 def asked(folder, model, decoding, kernels, sources=SOURCES, guarded=False, threads=1):
     """What the core finds, and what PyTorch does with rounded maps."""
-    compiled = native.compiled(folder, model, [2] * V, kernels)
+    core_of_it = compiled(folder, model, kernels)
     longest, texts = [12] * len(sources), [" ".join(map(str, source)) for source in sources]
     allowed = RepetitionGuard(texts, [2] * V).allowed if guarded else []
-    generators = [native.generator_of(3, text) for text in texts]
-    found = native.searched(compiled, sources, longest, allowed, generators, decoding, threads)
+    chances = native.chances_for(texts, longest, decoding)
+    found = native.searched(core_of_it, sources, longest, allowed, chances, decoding, threads)
     wanted = []
     for source, text in zip(sources, texts, strict=True):
         rule = RepetitionGuard([text], [2] * V) if guarded else anything_goes
@@ -157,7 +169,7 @@ def test_the_kernels_that_were_asked_for_are_those_that_ran(kernels):
     asked(folder, model, DecodingConfig(beam=2), kernels)
     ran = {name for name, count in core.counts() if count > before[name]}
     assert ran == {kernels}
-    assert native.compiled(folder, model, [2] * V, kernels).kernels == kernels
+    assert compiled(folder, model, kernels).kernels == kernels
 
 
 @pytest.mark.parametrize("beam", [1, 4])
@@ -167,10 +179,10 @@ def test_one_thread_or_several_and_alone_or_in_company_give_the_same(beam):
     lengths = torch.randint(1, 15, (150,), generator=generator).tolist()
     sources = [[*torch.randint(4, V, (length,), generator=generator).tolist(), 3] for length in lengths]
     decoding = DecodingConfig(beam=beam)
-    compiled = native.compiled(folder, model, [2] * V)
+    core_of_it = compiled(folder, model)
 
     def find(sources, threads):
-        return compiled.search(sources, [12] * len(sources), [], [], beam=decoding.size, threads=threads)
+        return core_of_it.search(sources, [12] * len(sources), [], [], beam=decoding.size, threads=threads)
 
     together = find(sources, 1)
     assert find(sources, 3) == together
@@ -188,12 +200,43 @@ def test_one_thread_or_several_and_alone_or_in_company_give_the_same(beam):
 def test_what_cannot_be_read_is_an_error(sources, longest, says):
     folder, model = made()
     with pytest.raises(ValueError, match=says):
-        native.compiled(folder, model, [2] * V).search(sources, longest, [], [])
+        compiled(folder, model).search(sources, longest, [], [])
 
 
 def test_what_the_core_does_not_know_is_named():
     folder, model = made(norm="batch")
     with pytest.raises(ValueError, match="does not know norm=batch"):
-        native.compiled(folder, model, [2] * V)
+        compiled(folder, model)
     with pytest.raises(ValueError, match="no kernels called abacus; there are"):
-        native.compiled(*made(), [2] * V, "abacus")
+        compiled(*made(), "abacus")
+
+
+@pytest.mark.parametrize("tie", ["none", "target", "all"])
+@pytest.mark.parametrize(
+    "position", [*BY_TABLE, {"kind": "sinusoidal", "layout": "half-split"}, {"kind": "learned", "max_length": 9}]
+)
+def test_a_folder_read_without_pytorch_is_the_model(position, tie, tmp_path):
+    folder, model = made(position=position, tie=tie)
+    save_weights(model, tmp_path / "model.safetensors")
+    rows = native.n_rows(folder)
+    wanted, found = arrays_of(model, rows), arrays_in(tmp_path, folder, rows)
+    assert {name for name in wanted if name.startswith("positions.")} <= found.keys()
+    for name, value in wanted.items():
+        torch.testing.assert_close(torch.from_numpy(found[name]), torch.from_numpy(value), rtol=0, atol=2e-4)
+
+
+def test_translating_imports_no_pytorch():
+    code = "import sys; from prosector.cli.main import main; main(['translate', '我喜欢深度学习。']); "
+    code += "print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["I like deep learning.", "False"]
+
+
+def test_a_translator_whose_positions_have_no_simple_table_is_read_with_it(tmp_path):
+    folder, model = made(position="rope")
+    characters = CharacterTokenizer([chr(code) for code in range(0x4E00, 0x4E00 + V - 4)])
+    write_model(tmp_path, folder, model, (characters, characters), "")
+    translator = NativeTranslator.load(tmp_path)
+    assert translator.translate("一丁丂七", max_length=5) == NativeTranslator(
+        folder, arrays_of(model, native.n_rows(folder)), characters, characters
+    ).translate("一丁丂七", max_length=5)

@@ -12,7 +12,7 @@ from prosector.config.folder import TranslatorFolder
 from prosector.config.run import read_run
 from prosector.data.corpus import PRESETS
 from prosector.decoding import installed_models
-from prosector.decoding.folder import read_config
+from prosector.decoding.folder_config import read_config
 
 SHIPPED = installed_models()
 MEBI = 2**20

@@ -15,9 +15,10 @@ import torch
 from prosector.bench.contest import Contest
 from prosector.config.decoding import DecodingConfig
 from prosector.data.batching import pad
-from prosector.decoding.native import compiled, searched
+from prosector.decoding.native import compiled, n_rows, searched
+from prosector.decoding.native_weights import arrays_of
+from prosector.decoding.rules import anything_goes
 from prosector.decoding.search import search
-from prosector.decoding.step import anything_goes
 from prosector.interop.engines.ctranslate2_spec import pieces_of, spec_of
 from prosector.interop.engines.needed import needed
 from prosector.training.precision import Precision, matrix_products
@@ -28,7 +29,8 @@ CPU = torch.device("cpu")
 
 def of_native(contest: Contest, beam: int, threads: int, kernels: str = "") -> Translate:
     """Our core in 8-bit integers."""
-    core = compiled(contest.config, contest.model, [2] * contest.config.model.target_vocab, kernels)
+    arrays = arrays_of(contest.model, n_rows(contest.config))
+    core = compiled(contest.config, arrays, [2] * contest.config.model.target_vocab, kernels)
     decoding = DecodingConfig(beam=beam)
 
     def translate() -> list[list[int]]:

@@ -9,10 +9,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from prosector.config.decoding import DecodingConfig
+from prosector.config.special import first_id
 from prosector.config.transformer import TransformerConfig
 from prosector.data.batching import pad
 from prosector.decoding import Translator, greedy
-from prosector.decoding.step import first_id
 from prosector.observe import observe
 
 

@@ -102,7 +102,7 @@ def contest_of(name: str, data: str | None, columns: str, n: int) -> Contest:
     from prosector.cli.corpora import corpus
     from prosector.data.corpus import read_pairs
     from prosector.decoding import find_model
-    from prosector.decoding.folder import read_config
+    from prosector.decoding.folder_config import read_config
 
     if name in SIZES:
         return made_up(name, n)

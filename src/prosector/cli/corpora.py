@@ -85,7 +85,7 @@ def direction_of(start: Path | None, recipe: Path) -> list[str]:
     if start is None:
         return []
     from prosector.config.folder import TranslatorFolder
-    from prosector.decoding.folder import read_config
+    from prosector.decoding.folder_config import read_config
 
     config = read_config(start)
     if not isinstance(config, TranslatorFolder):

@@ -62,7 +62,7 @@ def evaluate(
     from prosector.config.folder import PictureFolder, SegmentingFolder, WriterFolder
     from prosector.data.corpus import read_pairs
     from prosector.decoding import find_model
-    from prosector.decoding.folder import read_config
+    from prosector.decoding.folder_config import read_config
     from prosector.evaluation.evaluate import evaluate as judged
 
     options.load(parts)
@@ -79,14 +79,14 @@ def evaluate(
         say_pictures(model, data, json_file)
         return
     decoding = decoding_from(None, {"beam": beam})
-    translator = options.translator_of(model, engine)
+    translator = options.translator_of(model, engine or "pytorch")
     languages = translator.config.source, translator.config.target
     pairs = read_pairs(corpus(data, columns, languages), *languages)[:limit]
     say(f"translating {len(pairs):,} sentences")
     result = judged(translator, pairs, decoding)
 
-    # Other engines give no log p of a reference.
-    left_out = {"translations", *(("loss", "perplexity", "n_too_long", "n_tokens") if engine else ())}
+    has_loss = engine in (None, "pytorch")  # other engines give no log p of a reference
+    left_out = {"translations", *(() if has_loss else ("loss", "perplexity", "n_too_long", "n_tokens"))}
     figures = {
         "model": model,
         "data": data,
@@ -216,9 +216,10 @@ def table(figures: dict[str, object], result: Evaluation) -> str:
         ("loss", f"{result.loss:.3f} nats a token, perplexity {result.perplexity:.2f}{left_out}"),
         ("speed", f"{result.tokens_per_second:,.0f} tokens/s, {result.seconds:.1f} s"),
     ]
+    if "loss" not in figures:
+        rows = [row for row in rows if row[0] != "loss"]
     if "engine" in figures:
         rows[0] = ("model", f"{rows[0][1]}, by {figures['engine']}")
-        rows = [row for row in rows if row[0] != "loss"]
     return aligned(rows)
 
 

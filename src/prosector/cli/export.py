@@ -52,7 +52,8 @@ def export(model: Model, out: Out, to: To = "hugging-face", quantization: Quanti
 def to_hugging_face(folder: Path, out: Path) -> None:
     """Write a model of any family for transformers."""
     from prosector.config.folder import PictureFolder, SegmentingFolder
-    from prosector.decoding.folder import read_config, with_weights
+    from prosector.decoding.folder import with_weights
+    from prosector.decoding.folder_config import read_config
     from prosector.interop.hugging_face.exporting import export_folder
     from prosector.text import load_tokenizers
 

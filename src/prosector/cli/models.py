@@ -59,7 +59,7 @@ def described(name: str, folder: Path) -> str:
     from safetensors import safe_open
 
     from prosector.config.folder import TranslatorFolder
-    from prosector.decoding.folder import read_config
+    from prosector.decoding.folder_config import read_config
 
     config = read_config(folder)
     with safe_open(folder / "model.safetensors", framework="numpy") as weights:

@@ -44,7 +44,7 @@ def predict(
 ) -> None:
     from prosector.config.folder import SegmentingFolder
     from prosector.decoding.classifier import Classifier
-    from prosector.decoding.folder import read_config
+    from prosector.decoding.folder_config import read_config
     from prosector.decoding.installed import find_model
 
     options.load(parts)

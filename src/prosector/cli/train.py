@@ -211,7 +211,7 @@ def flat(tree: dict[str, Any], place: str = "") -> dict[str, object]:
 def tell(outcome: Outcome, out: Path, parts: Sequence[Path]) -> None:
     """Where the model is, how good, and what to do with it."""
     from prosector.config.folder import TranslatorFolder
-    from prosector.decoding.folder import read_config
+    from prosector.decoding.folder_config import read_config
 
     config = read_config(out)
     verbs = {"gpt": "generate {}", "bert": "fill {} '我[MASK]深度学习'"}

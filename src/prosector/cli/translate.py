@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -21,7 +20,7 @@ from prosector.cli.options import Beam, Engine, Parts
 if TYPE_CHECKING:
     from prosector.config.decoding import DecodingConfig, DecodingFields
     from prosector.decoding.candidate import Candidate
-    from prosector.decoding.translator import Translator
+    from prosector.decoding.texts import TextTranslator
 
 HELP = """Translate text, files and pipes: one line out for each line in, blank ones too, in order.
 
@@ -31,8 +30,8 @@ script does it: each TEXT its own, a file or a pipe the one that its beginning a
 --scores puts Σ log p / length before each line; --n-best writes several lines for each, its number before them;
 a tab between.
 
---engine native computes in 8-bit integers, which is faster (if there was a compiler at the installation);
-ctranslate2 and onnx run the folder that prosector export wrote for them.
+The native core translates, in 8-bit integers, if there was a compiler at the installation; else, or with --engine
+pytorch, PyTorch does. ctranslate2 and onnx run the folder that prosector export wrote for them.
 
 \b
 Examples:
@@ -139,34 +138,38 @@ def source_of(texts: list[str], file: Path | None) -> tuple[Iterator[list[str]],
     return chunks(line for text in texts for line in text.split("\n")), False
 
 
-def chooser(model: str | None, engine: str | None) -> Callable[[str], Translator]:
-    """From a text to the translator for it: the one that was named, or an installed one for its script."""
-    from prosector.decoding import translator_for
+def chooser(model: str | None, engine: str | None) -> Callable[[str], TextTranslator]:
+    """From a text to the translator for it: the one that was named, or an installed one for its script.
+
+    Unless an engine is named it is run by the native core where that can run it, and by PyTorch elsewhere.
+    """
+    from prosector.decoding import native
+    from prosector.decoding.installed import find_model
 
     if model is not None:
+        engine = engine or ("native" if native.runs_natively(find_model(model)) else "pytorch")
         return always(options.translator_of(model, engine))
-    if engine is None:
-        return translator_for
-    from prosector.decoding.native import native
+    if engine == "native" or (engine is None and native.core()):
+        return native.native_for
+    from prosector.decoding.translator import translator_for
 
-    compiled = cache(native)
-    return lambda text: compiled(translator_for(text))
+    return translator_for
 
 
-def always(translator: Translator) -> Callable[[str], Translator]:
+def always(translator: TextTranslator) -> Callable[[str], TextTranslator]:
     """The same translator, whatever the text."""
     return lambda text: translator
 
 
 def best_of(
-    lines: Sequence[str], choose: Callable[[str], Translator], decoding: DecodingConfig, simplified: bool
+    lines: Sequence[str], choose: Callable[[str], TextTranslator], decoding: DecodingConfig, simplified: bool
 ) -> list[list[Candidate]]:
     """The candidates of each line, in order, the lines of one translator together; a blank line asks for none."""
     from prosector.decoding.candidate import Candidate
     from prosector.text import simplify
 
     found = [[Candidate("", 0.0, True)] for _ in lines]
-    places: dict[Translator, list[int]] = {}
+    places: dict[TextTranslator, list[int]] = {}
     for place, line in enumerate(lines):
         if line.strip():
             places.setdefault(choose(line), []).append(place)

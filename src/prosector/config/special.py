@@ -44,3 +44,15 @@ class SpecialIds(Config):
         """The ids that no one writes; where the begin is the end too, it is written."""
         given = (self.pad, self.unk, self.sos, *self.never)
         return [id for id in dict.fromkeys(given) if id is not None and id not in self.ends]
+
+
+def first_id(special: SpecialIds) -> int:
+    """What a target begins with: the begin's id, or the end's where there is none.
+
+    Raises:
+        ValueError: there is neither.
+    """
+    for id in (special.sos, special.eos):
+        if id is not None:
+            return id
+    raise ValueError("the model names no id that a text begins or ends with: special.sos and special.eos are missing")

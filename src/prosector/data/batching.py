@@ -22,6 +22,7 @@ from torch import Tensor
 
 from prosector.config.data import DataConfig
 from prosector.data.corpus import Pair
+from prosector.data.cutting import cut
 from prosector.text.pieces import PieceTokenizer
 from prosector.text.special import EOS, PAD, SOS
 from prosector.text.tokenizer import Tokenizer
@@ -60,19 +61,6 @@ def collate(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], 
     tgt_in = pad([[SOS, *ids] for ids in targets])
     labels = pad([[*ids, EOS] for ids in targets])
     return Batch(src, tgt_in, labels, sum(len(ids) + 1 for ids in targets))
-
-
-def cut(lengths: Sequence[int], order: Sequence[int], budget: int) -> list[list[int]]:
-    """Cut an order of examples, sorted by length, into batches whose padded size stays within the budget."""
-    batches: list[list[int]] = []
-    longest = 0
-    for index in order:
-        longest = max(longest, lengths[index])
-        if not batches or (len(batches[-1]) + 1) * longest > budget:
-            batches.append([])
-            longest = lengths[index]
-        batches[-1].append(index)
-    return batches
 
 
 def share(members: range, weight: float, epoch: int, seed: int) -> Int[np.ndarray, " n"]:

@@ -21,8 +21,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from prosector.config.reading import ReadingDataConfig
-from prosector.data.batching import cut, pad, share
+from prosector.data.batching import pad, share
 from prosector.data.corpus import Pair
+from prosector.data.cutting import cut
 from prosector.text.special import EOS, N_SPECIAL, PAD, SOS
 from prosector.text.tokenizer import Tokenizer
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from prosector.config.folder import PictureFolder, ReaderFolder, SegmentingFolder, TranslatorFolder, WriterFolder
 from prosector.decoding.classifier import Classifier
-from prosector.decoding.folder import read_config
+from prosector.decoding.folder_config import read_config
 from prosector.decoding.installed import find_model
 from prosector.decoding.reader import Reader
 from prosector.decoding.segmenter import Segmenter

@@ -19,8 +19,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from prosector.config.special import first_id
 from prosector.decoding.hypothesis import Hypothesis, hypothesis, length_normalised
-from prosector.decoding.step import EncoderDecoder, Rule, Writer, anything_goes, first_id, one_for_each, special_of
+from prosector.decoding.rules import Rule, anything_goes
+from prosector.decoding.step import EncoderDecoder, Writer, one_for_each, special_of
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 

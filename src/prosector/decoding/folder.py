@@ -11,17 +11,14 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
 from prosector.config.folder import (
-    FOLDERS,
-    FORMAT,
     Folder,
     PictureFolder,
     ReaderFolder,
@@ -29,54 +26,12 @@ from prosector.config.folder import (
     TranslatorFolder,
     WriterFolder,
 )
-from prosector.config.run import explain
+from prosector.decoding.folder_config import read_as, read_tokenizers, require_size, require_weights
 from prosector.models.bert import Bert
 from prosector.models.gpt import Gpt
 from prosector.models.seq2seq import Seq2Seq
 from prosector.models.weights import load_weights, save_weights
 from prosector.text import Tokenizer, load_tokenizers, save_tokenizers
-
-F = TypeVar("F", bound=Folder)
-
-
-def read_config(folder: Path) -> Folder:
-    """The config of a model's folder, of whatever kind.
-
-    Raises:
-        FileNotFoundError: it is no model's folder.
-        ValueError: its config cannot be read, or not by this version.
-    """
-    path = folder / "config.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder} is not a model: it has no config.json")
-    try:
-        tree: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not JSON ({error})") from error
-    tree = tree if isinstance(tree, dict) else {}
-    if "model_type" in tree and "format" not in tree:
-        raise ValueError(f"{folder} is a Hugging Face model: prosector import {folder} --out DIR makes it one of ours")
-    if tree.get("format", FORMAT) != FORMAT:
-        raise ValueError(f"{path}: format {tree['format']!r}, this version reads {FORMAT}; update Prosector")
-    kind = tree.get("kind", "transformer")
-    if kind not in FOLDERS:
-        raise ValueError(f"{path}: kind {kind!r}, this version knows {', '.join(FOLDERS)}; update Prosector")
-    try:
-        return FOLDERS[kind].model_validate(tree)
-    except ValidationError as error:
-        raise ValueError(explain(error, str(path))) from error
-
-
-def read_as(folder: Path, family: type[F], can: str) -> F:
-    """The config of a model that can do something.
-
-    Raises:
-        FileNotFoundError, ValueError: as for `read_config`, or it is a model of another family.
-    """
-    config = read_config(folder)
-    if not isinstance(config, family):
-        raise ValueError(f"{folder} cannot {can}: it is of the kind {config.kind}")
-    return config
 
 
 def read_model(folder: Path) -> tuple[TranslatorFolder, Seq2Seq, Tokenizer, Tokenizer]:
@@ -89,14 +44,6 @@ def read_model(folder: Path) -> tuple[TranslatorFolder, Seq2Seq, Tokenizer, Toke
     config = read_as(folder, TranslatorFolder, "translate")
     source, target = read_tokenizers(folder, config)
     return config, with_weights(folder, config.model), source, target
-
-
-def read_tokenizers(folder: Path, config: TranslatorFolder) -> tuple[Tokenizer, Tokenizer]:
-    """The source's and the target's tokenizer of a translator; raises as `read_model` does."""
-    source, target = load_tokenizers(folder)
-    require_size(folder, "source's", source, config.model.source_vocab)
-    require_size(folder, "target's", target, config.model.target_vocab)
-    return source, target
 
 
 def read_writer(folder: Path) -> tuple[WriterFolder, Gpt, Tokenizer]:
@@ -130,12 +77,6 @@ def only_tokenizer(folder: Path, vocab: int) -> Tokenizer:
     return tokenizer
 
 
-def require_size(folder: Path, whose: str, tokenizer: Tokenizer, expected: int) -> None:
-    """Raises ValueError if a tokenizer is not the model's."""
-    if tokenizer.vocab_size > expected or (tokenizer.exact and tokenizer.vocab_size != expected):
-        raise ValueError(f"{folder}: the {whose} tokenizer has {tokenizer.vocab_size} entries and the model {expected}")
-
-
 def with_weights(folder: Path, config: Any) -> Any:
     """The model of a config in evaluation, with the folder's weights.
 
@@ -143,10 +84,7 @@ def with_weights(folder: Path, config: Any) -> Any:
         FileNotFoundError: there are none.
         ValueError: they are damaged, of another model, or not numbers.
     """
-    path = folder / "model.safetensors"
-    if not path.is_file():
-        exported = "; it was written for --engine ctranslate2" if (folder / "ctranslate2").is_dir() else ""
-        raise FileNotFoundError(f"{folder} has no model.safetensors{exported}")
+    path = require_weights(folder)
     try:
         weights = load_file(path)
     except SafetensorError as error:

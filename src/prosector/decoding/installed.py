@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from prosector.text import script_of
+
 PRETRAINED = Path(__file__).parents[1] / "pretrained"
 
 
@@ -33,3 +35,12 @@ def find_model(name_or_folder: str | Path) -> Path:
     raise FileNotFoundError(
         f"there is no model {str(name_or_folder)!r}: give the name of an installed one ({names}), or a model's folder"
     )
+
+
+def installed_for(text: str) -> Path:
+    """The folder of the installed translator that reads the text's script: zh-en for Chinese, en-zh otherwise.
+
+    Raises:
+        FileNotFoundError: it is not installed.
+    """
+    return find_model({"zh": "zh-en", "en": "en-zh"}[script_of(text)])

@@ -2,30 +2,31 @@
 
 The core is a wheel of its own, `prosector-native`. Weights are rounded to whole numbers, row by row, when a model is
 loaded, and what goes into a map when it is computed; so log p differs a little from PyTorch's, and now and then a word.
+
+Nothing here needs PyTorch, but for positions that `native_weights.py` has no table of, and for drawing by chance.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
-
-import torch
-from torch import Tensor
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
 
 from prosector.config.decoding import DecodingConfig
 from prosector.config.folder import TranslatorFolder
 from prosector.config.model import n_positions
+from prosector.config.special import first_id
 from prosector.config.transformer import TransformerConfig
+from prosector.decoding.folder_config import read_as, read_tokenizers
 from prosector.decoding.hypothesis import Hypothesis
+from prosector.decoding.installed import installed_for
+from prosector.decoding.native_weights import BY_TABLE, Arrays, arrays_in, arrays_of
 from prosector.decoding.repetition import Allowed, RepetitionGuard
-from prosector.decoding.sampling import chances_of, generator_of
-from prosector.decoding.step import Rule, first_id
-from prosector.decoding.translator import Translator
-from prosector.models.transformer import Transformer
-from prosector.models.weights import weights_of
-from prosector.positions import Position, RotaryPosition
+from prosector.decoding.rules import Rule
+from prosector.decoding.texts import TextTranslator
 from prosector.text import Tokenizer
 
 # The core's name of what is inside a feed-forward network; of a gated one, of what opens the gate.
@@ -82,62 +83,76 @@ def settings_of(config: TransformerConfig) -> dict[str, Any]:
     }
 
 
-def tables_of(position: Position, rows: int, d_model: int) -> dict[str, Tensor]:
-    """What an encoding does at each of its three places, as tables: `added`, `cosine` and `sine`, `bias`."""
-    kind, at = type(position), torch.arange(rows)
-    found: dict[str, Tensor] = {}
-    with torch.inference_mode():
-        if kind.embed is not Position.embed:
-            found["added"] = position.embed(torch.zeros(1, rows, d_model), at)[0]  # [rows, d]
-        if isinstance(position, RotaryPosition):
-            cosine, sine = position.cos_sin(at, torch.float32)  # [1, rows, d_head / 2]
-            found |= {"cosine": cosine[0], "sine": sine[0]}
-        bias = position.bias(torch.tensor([rows - 1]), torch.arange(2 * rows - 1))
-        if bias is not None:
-            found["bias"] = bias[0, :, 0]  # [H, 2 rows - 1], by key position - query position
-    return found
-
-
-def compiled(config: TranslatorFolder, model: Transformer, wordiness: Sequence[int], kernels: str = "") -> Any:
+def compiled(config: TranslatorFolder, arrays: Arrays, wordiness: Sequence[int], kernels: str = "") -> Any:
     """A model in the core.
+
+    Args:
+        config: what its folder says.
+        arrays: its weights and tables (`native_weights.py`).
+        wordiness: of each of its words, for the repetition guard.
+        kernels: of which kind; the best that the machine can run if "".
 
     Raises:
         ImportError: the core is not installed.
-        ValueError: it does not know something of the config, or there are no such kernels on this machine.
+        ValueError: it does not know something of the config, the weights do not fit it, or there are no such kernels.
     """
-    if unknown := obstacles(model.config):
-        raise ValueError(f"the native core does not know {', '.join(unknown)}; leave out --engine native")
+    if unknown := obstacles(config.model):
+        raise ValueError(f"the native core does not know {', '.join(unknown)}; use --engine pytorch")
     library = core()
     if library is None:
         raise ImportError("the native core is not installed: pip install prosector-native")
-    arrays = weights_of(model) | {"output.weight": model.output.weight.detach()}
-    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
-        tables = tables_of(stack.position, n_rows(config), model.config.d_model)
-        arrays |= {f"positions.{side}.{name}": table for name, table in tables.items()}
-    special = model.config.special
+    model: Any = config.model
     return library.Translator(
-        settings_of(model.config),
-        [(name, value.float().contiguous().numpy()) for name, value in arrays.items()],
-        first_id(special),
-        special.ends,
-        special.unwritten,
+        settings_of(model),
+        list(arrays.items()),
+        first_id(model.special),
+        model.special.ends,
+        model.special.unwritten,
         list(wordiness),
         kernels,
     )
 
 
-class NativeTranslator(Translator):
-    """A `Translator` whose targets the native core finds.
+class NativeTranslator(TextTranslator):
+    """A translator whose targets the native core finds.
+
+    >>> NativeTranslator.load("runs/mine").translate("我喜欢深度学习。")
 
     Args:
+        config: what the model's folder says.
+        arrays: its weights and tables.
+        source: the source's tokenizer.
+        target: the target's.
         kernels: of which kind; the best that the machine can run if "".
     """
 
     def __init__(
-        self, config: TranslatorFolder, model: Any, source: Tokenizer, target: Tokenizer, kernels: str = ""
+        self, config: TranslatorFolder, arrays: Arrays, source: Tokenizer, target: Tokenizer, kernels: str = ""
     ) -> None:
-        super().__init__(config, model, source, target)
-        self.core = compiled(config, model, self.wordiness, kernels)
+        self.config, self.source, self.target = config, source, target
+        self.core = compiled(config, arrays, self.wordiness, kernels)
+        self.special = config.model.special  # type: ignore[union-attr]  # a Transformer's, or there were no core
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """The translator in a model's folder; PyTorch is imported only if its positions ask for it.
+
+        Raises:
+            ImportError: the core is not installed.
+            FileNotFoundError: it is no model's folder, or a file is missing.
+            ValueError: a file is damaged, or it is a model that the core does not know.
+        """
+        folder = Path(folder)
+        config = read_as(folder, TranslatorFolder, "translate")
+        if unknown := obstacles(config.model):
+            raise ValueError(f"the native core does not know {', '.join(unknown)}; use --engine pytorch")
+        if config.model.position.kind in BY_TABLE:  # type: ignore[union-attr]
+            arrays = arrays_in(folder, config, n_rows(config))
+        else:
+            from prosector.decoding.folder import with_weights
+
+            arrays = arrays_of(with_weights(folder, config.model), n_rows(config))
+        return cls(config, arrays, *read_tokenizers(folder, config))
 
     def longest_target(self, source_length: int, decoding: DecodingConfig) -> int:
         """As PyTorch's, and no longer than the tables of positions."""
@@ -152,9 +167,19 @@ class NativeTranslator(Translator):
         decoding: DecodingConfig,
     ) -> list[list[Hypothesis]]:
         """Each source's targets, the best first."""
-        generators = [generator_of(decoding.seed or 0, text) for text in texts]
+        chances = chances_for(texts, longest, decoding)
         allowed = rule.allowed if isinstance(rule, RepetitionGuard) else []
-        return searched(self.core, sources, longest, allowed, generators, decoding, torch.get_num_threads())
+        return searched(self.core, sources, longest, allowed, chances, decoding, n_threads())
+
+
+def chances_for(texts: Sequence[str], longest: Sequence[int], decoding: DecodingConfig) -> list[list[float]]:
+    """The numbers that are drawn for each text, PyTorch's own; none unless it is to draw by chance."""
+    if decoding.method != "sampling":
+        return []
+    from prosector.decoding.sampling import chances_of, generator_of
+
+    generators = [generator_of(decoding.seed or 0, text) for text in texts]
+    return [numbers.tolist() for numbers in chances_of(generators, longest)]
 
 
 def searched(
@@ -162,17 +187,16 @@ def searched(
     sources: Sequence[Sequence[int]],
     longest: Sequence[int],
     allowed: Sequence[Allowed],
-    generators: Sequence[torch.Generator],
+    chances: Sequence[Sequence[float]],
     decoding: DecodingConfig,
     threads: int,
 ) -> list[list[Hypothesis]]:
     """What the core finds; with nothing `allowed`, unguarded."""
-    chances = chances_of(generators, longest) if decoding.method == "sampling" else []
     found = core.search(
         [list(source) for source in sources],
         list(longest),
         [tuple(each) for each in allowed],
-        [numbers.tolist() for numbers in chances],
+        [list(numbers) for numbers in chances],
         beam=decoding.size,
         alpha=decoding.alpha,
         n_best=decoding.n_best,
@@ -184,7 +208,22 @@ def searched(
     return [[Hypothesis(*one) for one in some] for some in found]
 
 
-def native(translator: Translator, kernels: str = "") -> NativeTranslator:
-    """The same translator, run by the native core; raises as `compiled` does."""
-    make = partial(NativeTranslator, kernels=kernels)
-    return make(translator.config, translator.model, translator.source, translator.target)
+def n_threads() -> int:
+    """OMP_NUM_THREADS, as for PyTorch, or as many as this process has cores."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, int(wanted)) if wanted.isdecimal() else len(os.sched_getaffinity(0))
+
+
+def runs_natively(folder: Path) -> bool:
+    """Whether the core is installed and knows the translator in a folder."""
+    return core() is not None and not obstacles(read_as(folder, TranslatorFolder, "translate").model)
+
+
+def native_for(text: str) -> NativeTranslator:
+    """The installed translator that reads the text's script, loaded once; raises as `NativeTranslator.load` does."""
+    return _loaded(installed_for(text))
+
+
+@cache
+def _loaded(folder: Path) -> NativeTranslator:
+    return NativeTranslator.load(folder)

@@ -11,8 +11,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from prosector.config.special import first_id
 from prosector.decoding.hypothesis import Hypothesis, hypothesis
-from prosector.decoding.step import EncoderDecoder, Rule, Writer, first_id, one_for_each, special_of
+from prosector.decoding.rules import Rule
+from prosector.decoding.step import EncoderDecoder, Writer, one_for_each, special_of
 
 # The next token of each row, given log p [B, V] (-∞ where forbidden), each row's source, and how much is written.
 NextTokens = Callable[[Tensor, Sequence[int], int], Tensor]

@@ -18,7 +18,8 @@ from torch import Tensor
 
 from prosector.decoding.hypothesis import Hypothesis
 from prosector.decoding.path import write
-from prosector.decoding.step import EncoderDecoder, Rule, anything_goes, one_for_each
+from prosector.decoding.rules import Rule, anything_goes
+from prosector.decoding.step import EncoderDecoder, one_for_each
 
 
 def at_temperature(log_p: Float[Tensor, "*B V"], temperature: float) -> Float[Tensor, "*B V"]:

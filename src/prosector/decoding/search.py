@@ -9,10 +9,11 @@ from torch import Tensor
 
 from prosector.config.decoding import DecodingConfig
 from prosector.decoding.beam import beam_search
-from prosector.decoding.greedy import greedy
+from prosector.decoding.greedy_search import greedy
 from prosector.decoding.hypothesis import Hypothesis
+from prosector.decoding.rules import Rule
 from prosector.decoding.sampling import generator_of, sample
-from prosector.decoding.step import EncoderDecoder, Rule
+from prosector.decoding.step import EncoderDecoder
 
 
 def search(

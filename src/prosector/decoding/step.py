@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import torch
@@ -14,32 +14,11 @@ from prosector.config.special import SpecialIds
 
 OURS = SpecialIds()
 
-# Which tokens must not come next, given the number of the source and what is written for it so far.
-# `<eos>` may not be among them, so that there is always something to write.
-Rule = Callable[[int, Sequence[int]], Collection[int]]
-
-
-def anything_goes(source: int, written: Sequence[int]) -> Collection[int]:
-    """The rule that forbids nothing."""
-    return ()
-
 
 def special_of(model: object) -> SpecialIds:
     """The ids that are no text for a model: its config's, or ours if it says nothing of them."""
     found: SpecialIds = getattr(getattr(model, "config", None), "special", OURS)
     return found
-
-
-def first_id(special: SpecialIds) -> int:
-    """What a target begins with: the begin's id, or the end's where there is none.
-
-    Raises:
-        ValueError: there is neither.
-    """
-    for id in (special.sos, special.eos):
-        if id is not None:
-            return id
-    raise ValueError("the model names no id that a text begins or ends with: special.sos and special.eos are missing")
 
 
 class EncoderDecoder(Protocol):

@@ -1,55 +1,34 @@
-"""A translator: text in, text out, whatever the text.
-
-Lines stay lines, and each sentence of a line is translated by itself, since models learn from pairs of
-single sentences and drop half of what they read where there are more. A sentence that is longer than
-what the model was trained on is cut by `splitting.py`. All pieces of all texts are sorted by length and
-searched for in batches, and what was found goes back to its place. So nothing is dropped, and no text's
-translation depends on the others.
-"""
+"""A translator: a model with its tokenizers, run by PyTorch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Self, Unpack, overload
+from typing import Self
 
 import torch
 from torch import nn
 
-from prosector.config.decoding import DecodingConfig, DecodingFields, decoding_from
+from prosector.config.decoding import DecodingConfig
 from prosector.config.folder import TranslatorFolder
-from prosector.config.model import n_positions
-from prosector.data.batching import cut, pad
-from prosector.decoding.candidate import Candidate, distinct, put_together
+from prosector.data.batching import pad
+from prosector.decoding.candidate import Candidate
 from prosector.decoding.folder import read_model
-from prosector.decoding.from_folder import FromFolder
 from prosector.decoding.hypothesis import Hypothesis
-from prosector.decoding.installed import find_model, installed_models
-from prosector.decoding.repetition import RepetitionGuard, wordiness_of
+from prosector.decoding.installed import find_model, installed_for, installed_models
+from prosector.decoding.rules import Rule
 from prosector.decoding.search import search
-from prosector.decoding.splitting import split_lines, split_to_fit
-from prosector.decoding.step import Rule, anything_goes, special_of
+from prosector.decoding.step import special_of
+from prosector.decoding.texts import TextTranslator
 from prosector.models.seq2seq import Seq2Seq
-from prosector.text import Tokenizer, script_of, split_sentences
+from prosector.text import Tokenizer
 from prosector.text.special import PAD
 
 __all__ = ["Candidate", "Translator", "find_model", "installed_models", "load", "translator_for"]
 
-BETWEEN_SENTENCES = {"en": " ", "zh": ""}
 
-
-@dataclass
-class Piece:
-    """Part of a text that is translated at once: its source, and what stands after it in the translation."""
-
-    text: str
-    after: str
-    candidates: list[Candidate]
-
-
-class Translator(FromFolder):
+class Translator(TextTranslator):
     """A model with its tokenizers.
 
     >>> translator = load("zh-en")
@@ -71,84 +50,6 @@ class Translator(FromFolder):
         self.model.to(device)
         return self
 
-    @overload
-    def translate(  # type: ignore[overload-overlap]  # a str is a sequence of str too; the first that fits counts
-        self, texts: str, decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
-    ) -> str: ...
-    @overload
-    def translate(
-        self, texts: Sequence[str], decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
-    ) -> list[str]: ...
-    def translate(
-        self, texts: str | Sequence[str], decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
-    ) -> str | list[str]:
-        """The translation of a text, or of each of several, in order.
-
-        A blank text gives "", line breaks stay where they are, and what has no letter in it, such
-        as a number, stays as it is. A sentence longer than those that the model was trained on is translated in pieces.
-
-        Args:
-            texts: one text, or several.
-            decoding: how; a beam of 4 by default.
-            **fields: fields of the config by name, such as `beam=1` or `temperature=0.8, seed=3`.
-
-        Raises:
-            ValueError: a text that UTF-8 cannot write, or an impossible field.
-            TypeError: something that is no text.
-        """
-        found = [candidates[0].text for candidates in self.hypotheses(texts, decoding, **fields)]
-        return found[0] if isinstance(texts, str) else found
-
-    def hypotheses(
-        self, texts: str | Sequence[str], decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
-    ) -> list[list[Candidate]]:
-        """The best translations of each text, the best first, all different: one or more, at most `n_best`.
-
-        Arguments and errors as for `translate`.
-        """
-        how = decoding_from(decoding, fields)
-        plans = [self.plan(text, how) for text in checked([texts] if isinstance(texts, str) else list(texts))]
-        self.fill([piece for plan in plans for piece in plan if not piece.candidates], how)
-        return [
-            put_together([piece.candidates for piece in plan], [piece.after for piece in plan], how.n_best)
-            for plan in plans
-        ]
-
-    def plan(self, text: str, decoding: DecodingConfig) -> list[Piece]:
-        """A text's pieces in order; one that stays as it is has its candidate already."""
-        pieces = []
-        for line, end in split_lines(text) if text.strip() else []:
-            parts = self.parts(" ".join(line.split()), decoding)
-            for number, part in enumerate(parts, start=1):
-                after = BETWEEN_SENTENCES[self.config.target] if number < len(parts) else end
-                stays = not any(map(str.isalpha, part))
-                pieces.append(Piece(part.strip(), after, [Candidate(part.strip(), 0.0, True)] if stays else []))
-        return pieces
-
-    def parts(self, line: str, decoding: DecodingConfig) -> list[str]:
-        """What of a line is translated at once; a blank line is one part."""
-        sentences = split_sentences(line) if decoding.by_sentence else [line]
-        return [part for sentence in sentences for part in split_to_fit(sentence, self.fits)] or [""]
-
-    def fill(self, pieces: Sequence[Piece], decoding: DecodingConfig) -> None:
-        """Find the candidates of every piece, in batches of like length."""
-        ids = [self.ids(piece.text) for piece in pieces]
-        lengths = list(map(len, ids))
-        order = sorted(range(len(pieces)), key=lengths.__getitem__)
-        for batch in cut(lengths, order, decoding.batch_tokens // decoding.size):
-            texts = [pieces[i].text for i in batch]
-            hypotheses = self.search(
-                [ids[i] for i in batch],
-                [self.longest_target(lengths[i], decoding) for i in batch],
-                texts,
-                RepetitionGuard(texts, self.wordiness) if decoding.repetition_guard else anything_goes,
-                decoding,
-            )
-            for i, found in zip(batch, hypotheses, strict=True):
-                pieces[i].candidates = distinct(
-                    Candidate(self.target.decode(one.ids).strip(), one.score, one.finished) for one in found
-                )
-
     def search(
         self,
         sources: Sequence[Sequence[int]],
@@ -157,49 +58,11 @@ class Translator(FromFolder):
         rule: Rule,
         decoding: DecodingConfig,
     ) -> list[list[Hypothesis]]:
-        """Each source's targets, the best first; arguments as for `search.search`."""
+        """Each source's targets, the best first."""
         src = pad(sources, PAD if self.special.pad is None else self.special.pad)
         if isinstance(self.model, nn.Module):
             src = src.to(next(self.model.parameters()).device)
         return search(self.model, src, longest, texts, rule, decoding)
-
-    def ids(self, text: str) -> list[int]:
-        """What the model reads."""
-        return self.source.encode(text) + self.special.ends[:1] * self.config.source_eos
-
-    def fits(self, text: str) -> bool:
-        """Whether the model was trained on texts of this length."""
-        return len(self.ids(text)) <= min(self.config.max_tokens, n_positions(self.config.model))
-
-    def longest_target(self, source_length: int, decoding: DecodingConfig) -> int:
-        """The longest translation of a source of this length, as asked for and as the positions allow."""
-        wanted = 2 * source_length + 10 if decoding.max_length is None else decoding.max_length
-        return min(wanted, n_positions(self.config.model) - 1)  # <sos> has a position too
-
-    @cached_property
-    def wordiness(self) -> list[int]:
-        """What the repetition guard knows of the target's tokens."""
-        return wordiness_of(self.target)
-
-
-def checked(texts: list[str]) -> list[str]:
-    """The texts, if all are text that can be written.
-
-    Raises:
-        TypeError: one is no text.
-        ValueError: one holds half of a surrogate pair.
-    """
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise TypeError(f"text {number} is {text!r}, a {type(text).__name__}; give str")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"text {number} holds half of a surrogate pair ({text[error.start]!r} at character {error.start + 1}), "
-                "which is no character; read the text as UTF-8"
-            ) from error
-    return texts
 
 
 def load(name_or_folder: str | Path) -> Translator:
@@ -218,7 +81,7 @@ def translator_for(text: str) -> Translator:
     Raises:
         FileNotFoundError: it is not installed.
     """
-    return _loaded(find_model({"zh": "zh-en", "en": "en-zh"}[script_of(text)]))
+    return _loaded(installed_for(text))
 
 
 @cache

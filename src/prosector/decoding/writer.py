@@ -15,10 +15,10 @@ from torch import Tensor
 
 from prosector.config.folder import WriterFolder
 from prosector.config.model import n_positions
+from prosector.config.special import first_id
 from prosector.decoding.folder import read_writer
 from prosector.decoding.from_folder import FromFolder
 from prosector.decoding.sampling import at_temperature, draw, generator_of, keep_top_k, keep_top_p
-from prosector.decoding.step import first_id
 from prosector.models.gpt import Gpt
 from prosector.text import Tokenizer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from torch import nn
 
@@ -34,8 +34,6 @@ class CanTranslate(Protocol):
 
     @property
     def config(self) -> Described: ...
-    @property
-    def model(self) -> Any: ...
     def translate(self, texts: list[str], decoding: DecodingConfig, /) -> list[str]: ...
 
 
@@ -92,9 +90,10 @@ def evaluate(translator: CanTranslate, pairs: Sequence[Pair], decoding: Decoding
         if max(len(src) + config.source_eos, len(tgt) + 1) <= config.max_tokens
     ]
     surprised = Surprise(0.0, 0)
-    if isinstance(translator.model, nn.Module):
+    model = getattr(translator, "model", None)
+    if isinstance(model, nn.Module):
         sides = [src for src, _ in fitting], [tgt for _, tgt in fitting]
-        surprised = surprise(translator.model, *sides, config.source_eos)
+        surprised = surprise(model, *sides, config.source_eos)
     written = sum(map(len, translator.target.encode_batch(translations)))
     return Evaluation(
         *scores,

@@ -16,7 +16,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from prosector.data.batching import collate, cut
+from prosector.data.batching import collate
+from prosector.data.cutting import cut
 from prosector.text.special import PAD
 
 

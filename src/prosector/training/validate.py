@@ -8,9 +8,10 @@ import torch
 
 from prosector.config.model import n_positions
 from prosector.config.run import RunConfig
-from prosector.data.batching import collate, cut
+from prosector.data.batching import collate
 from prosector.data.corpus import Pair
-from prosector.decoding.greedy import greedy
+from prosector.data.cutting import cut
+from prosector.decoding.greedy_search import greedy
 from prosector.decoding.repetition import RepetitionGuard, wordiness_of
 from prosector.evaluation.perplexity import surprise
 from prosector.evaluation.scores import score

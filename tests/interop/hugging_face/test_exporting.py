@@ -15,7 +15,8 @@ from prosector.config.folder import PictureFolder, TranslatorFolder
 from prosector.config.gpt import GptConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.config.vit import ViTConfig
-from prosector.decoding.folder import read_config, write_model
+from prosector.decoding.folder import write_model
+from prosector.decoding.folder_config import read_config
 from prosector.interop.hugging_face import from_hugging_face
 from prosector.interop.hugging_face.exporting import export_folder, labels_of, to_hugging_face
 from prosector.text.pieces import train_pieces

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from tests.interop.hugging_face.theirs import TRANSLATORS, near, rows, saved, stirred
 
 from prosector.decoding.beam import beam_search
-from prosector.decoding.greedy import greedy
+from prosector.decoding.greedy_search import greedy
 from prosector.decoding.refilling import RefillingBeam
 from prosector.interop.hugging_face import from_hugging_face
 from prosector.observe import observe

@@ -7,7 +7,7 @@ from tests.interop.hugging_face.theirs import WRITERS, near, rows, saved
 from prosector.attention import Mask
 from prosector.decoding.beam import beam_search
 from prosector.decoding.continuation import Continuation
-from prosector.decoding.greedy import greedy
+from prosector.decoding.greedy_search import greedy
 from prosector.decoding.refilling import RefillingBeam
 from prosector.interop.hugging_face import from_hugging_face
 from prosector.observe import observe

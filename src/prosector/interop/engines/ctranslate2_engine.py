@@ -24,10 +24,10 @@ import torch
 from prosector.config.decoding import DecodingConfig
 from prosector.config.folder import TranslatorFolder
 from prosector.decoding.beam import best
-from prosector.decoding.folder import read_as, read_tokenizers
+from prosector.decoding.folder_config import read_as, read_tokenizers
 from prosector.decoding.hypothesis import Hypothesis, hypothesis
 from prosector.decoding.native import n_rows
-from prosector.decoding.step import Rule
+from prosector.decoding.rules import Rule
 from prosector.decoding.translator import Translator
 from prosector.interop.engines.ctranslate2_spec import pieces_of
 from prosector.interop.engines.needed import needed

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from prosector.attention import MultiHeadAttention
 from prosector.blocks import DecoderLayer, EncoderLayer
 from prosector.config.folder import TranslatorFolder
+from prosector.config.special import first_id
 from prosector.config.transformer import TransformerConfig
 from prosector.decoding.native import EPSILON, n_rows
-from prosector.decoding.step import first_id
 from prosector.interop.engines.needed import needed
 from prosector.interop.hugging_face.settings import require_expressible
 from prosector.models.transformer import Transformer

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prosector.config.folder import TranslatorFolder
-from prosector.decoding.folder import exchange, read_as, read_model
+from prosector.decoding.folder import exchange, read_model
+from prosector.decoding.folder_config import read_as
 from prosector.interop.engines.ctranslate2_engine import INSIDE
 from prosector.interop.engines.ctranslate2_spec import require_ctranslate2, spec_of
 from prosector.interop.engines.needed import needed

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from prosector.config.folder import TranslatorFolder
-from prosector.decoding.folder import read_as, read_tokenizers
+from prosector.decoding.folder_config import read_as, read_tokenizers
 from prosector.decoding.translator import Translator
 from prosector.interop.engines.needed import needed
 from prosector.interop.engines.onnx_model import names_of_kept

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from prosector.decoding.hypothesis import Hypothesis
 from prosector.decoding.path import write
-from prosector.decoding.step import EncoderDecoder, Rule, anything_goes
+from prosector.decoding.rules import Rule, anything_goes
+from prosector.decoding.step import EncoderDecoder
 
 
 def greedy(
