@@ -30,7 +30,7 @@ def check_shapes(position: Position, d_model: int, n_heads: int, d_head: int) ->
         product = of_query @ of_key.transpose(-2, -1)
         if bias is None or not torch.allclose(product.broadcast_to(bias.shape), bias, atol=1e-4):
             raise ValueError(
-                f"{type(position).__name__}.fold is not its bias: the features make {product.tolist()} and bias returns "
+                f"{type(position).__name__}.fold is not its bias: the features make {product.tolist()}, and bias is "
                 f"{None if bias is None else bias.tolist()}; change one of them, or let fold return None"
             )
 
