@@ -3,10 +3,10 @@
     .venv/bin/python benchmarks/scaling.py [--threads 2] [--rounds 5] [--cpu-time]
 
 Ceilings: matrix products of the feed-forward network's size and of a head's, in float32 and bf16; adding two large
-tensors; and a call of PyTorch with the Python around it, from a model too narrow to compute anything. Training: each
-kind of operations / its products + bytes / memory. Decoding: products, weights from memory, the cache at the rate at
-which one query's attention reads it, and as many calls as PyTorch counts, one after the other. `--cpu-time` counts this process's own seconds (with one
-thread), for a machine that is busy.
+tensors; the attention of one query; and a call of PyTorch with the Python around it, from a model too narrow to compute
+anything. Training: each kind of operations / its products + bytes / memory. Decoding: products, weights from memory,
+the cache at the rate at which one query's attention reads it, and as many calls as PyTorch counts, one after the
+other. `--cpu-time` counts this process's own seconds (with one thread), for a machine that is busy.
 """
 
 from __future__ import annotations
