@@ -90,7 +90,7 @@ def test_tied_tables_are_trained_as_one(tie):
         ({"norm_placement": "middle"}, ["norm_placement", "'middle'", "'pre' or 'post'"]),
         ({"activation": "tanh"}, ["activation", "'tanh'", "'relu', 'gelu', 'gelu-tanh', 'swish', 'swiglu' or 'geglu'"]),
         ({"tie": "source"}, ["tie", "'source'", "'none', 'target' or 'all'"]),
-        ({"kernel": "flash"}, ["kernel", "'flash'", "'sdpa', 'written-out' or 'flex'"]),
+        ({"kernel": "flash"}, ["kernel", "'flash'", "'sdpa', 'written-out', 'blockwise' or 'flex'"]),
         (
             {"position": "ropes"},
             ["position", "'ropes'", "none, binary, one-hot, sinusoidal, learned, rope"],

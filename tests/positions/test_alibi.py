@@ -66,3 +66,15 @@ def test_a_cast_model_keeps_its_slopes():
 def test_no_heads_are_an_error():
     with pytest.raises(ValueError, match="n_heads is 0"):
         AlibiPosition(0)
+
+
+@pytest.mark.parametrize("n_heads", [1, 6, 8, 12])
+def test_folded_it_is_the_same_for_every_key_that_is_not_ahead(n_heads):
+    """Even where positions are large: the products cancel without being rounded."""
+    position, where = AlibiPosition(n_heads), torch.tensor([[0, 1, 2, 700], [60_000, 60_001, 60_002, 65_000]])
+    of_query, of_key = position.fold(where, where)
+    assert [list(of_query.shape), list(of_key.shape)] == [[2, n_heads, 4, 4], [2, 1, 4, 4]]
+    bias = position.bias(where, where)
+    past = torch.ones(4, 4, dtype=torch.bool).tril()
+    found = (of_query @ of_key.transpose(-2, -1)).masked_fill(~past, 0)
+    torch.testing.assert_close(found, bias.masked_fill(~past, 0), rtol=1e-5, atol=1e-5)

@@ -16,4 +16,5 @@ def test_without_positions_nothing_is_marked():
     assert rotated_query is query
     assert rotated_key is key
     assert position.bias(places, places) is None
+    assert position.fold(places, places) is None
     assert list(position.parameters()) == []

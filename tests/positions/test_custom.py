@@ -159,6 +159,14 @@ def test_a_method_that_returns_another_shape_is_named(write, method, message):
         Model(position="Wrong").position.build(**SIZES)
 
 
+def test_a_fold_that_was_inherited_and_is_not_the_new_bias_is_an_error(write):
+    mine = "class Steeper(AlibiPosition):\n    def __init__(self, d_model, n_heads, d_head, bidirectional):\n"
+    mine += "        super().__init__(n_heads)\n    def bias(self, q, k): return 2 * super().bias(q, k)\n"
+    load_parts(write(f"from prosector.positions import AlibiPosition\n\n{mine}"))
+    with pytest.raises(ValueError, match=r"Steeper.fold is not its bias: .* let fold return None"):
+        Model(position="Steeper").position.build(**SIZES)
+
+
 def test_trying_the_methods_costs_no_random_number(write):
     load_parts(
         write(

@@ -6,10 +6,13 @@ from prosector.attention.dropout import Dropout
 from prosector.attention.functional import attention, attention_weights, self_attention
 from prosector.attention.gate import AttentionGate
 from prosector.attention.heads import Heads
-from prosector.attention.kernels import KERNELS, flex, sdpa, written_out
+from prosector.attention.kernels import Kernel, flex, sdpa, written_out
+from prosector.attention.long import blockwise
 from prosector.attention.masks import Mask
 from prosector.attention.multihead import MultiHeadAttention
 from prosector.attention.scope import Scope
+
+KERNELS: dict[str, Kernel] = {"written-out": written_out, "sdpa": sdpa, "blockwise": blockwise, "flex": flex}
 
 __all__ = [
     "KERNELS",
@@ -24,6 +27,7 @@ __all__ = [
     "Scope",
     "attention",
     "attention_weights",
+    "blockwise",
     "flex",
     "sdpa",
     "self_attention",

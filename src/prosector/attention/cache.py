@@ -68,13 +68,15 @@ class Cache:
         self.self_attention = [KeysValues() for _ in range(n_layers)]
         self.cross_attention = [KeysValues() for _ in range(n_layers)]
         self.positions: Int[Tensor, "B L"] | None = None
+        self.counted = True  # whether they are 0, 1, 2, … for all that is known without looking
 
     def __len__(self) -> int:
         """How many tokens are kept."""
         return 0 if self.positions is None else self.positions.shape[-1]
 
-    def extend(self, positions: Int[Tensor, "*B L"]) -> Int[Tensor, "B L"]:
-        """Note the positions of new tokens, and return those of all."""
+    def extend(self, positions: Int[Tensor, "*B L"], counted: bool = False) -> Int[Tensor, "B L"]:
+        """Note the positions of new tokens, and whether they go on counting; return those of all."""
+        self.counted = self.counted and counted
         positions = torch.atleast_2d(positions)
         if self.positions is None:
             self.positions = positions

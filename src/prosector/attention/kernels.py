@@ -1,4 +1,4 @@
-"""The same arithmetic by other means: written out, by SDPA, by FlexAttention.
+"""The same arithmetic by other means: written out, by SDPA, by FlexAttention; `long.py` has one for long lines.
 
 Each kernel has the same signature and equals `functional.attention`, forward and gradients (FlexAttention's only
 exist on a GPU, where `benchmarks/gpu.sh` compares them), for every mask and bias, rows that may look at nothing
@@ -39,7 +39,10 @@ def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
     Here such a row looks at everything, and what came out of it is set to zero.
     """
     grouped = key.shape[1] != query.shape[1]
-    may_look, bias = scope.may_look_of(query), scope.bias
+    bias = scope.bias
+    if bias is None and scope.is_causal:  # nothing has to be made dense
+        return F.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scale, enable_gqa=grouped)
+    may_look = scope.may_look_of(query)
     if may_look is None:
         mask = None if bias is None else bias.to(query.dtype).expand(query.shape[0], -1, -1, -1)
         return F.scaled_dot_product_attention(query, key, value, mask, scale=scale, enable_gqa=grouped)
@@ -88,6 +91,3 @@ def flex(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float |
 @functools.cache
 def _flex(device: str) -> Callable[..., Tensor]:
     return flex_attention if device == "cpu" else torch.compile(flex_attention)  # type: ignore[return-value]
-
-
-KERNELS: dict[str, Kernel] = {"written-out": written_out, "sdpa": sdpa, "flex": flex}

@@ -1,20 +1,37 @@
 """What the layers of a stack share in one forward pass: the mask, the positions, and the bias.
 
 The stack makes one `Scope` for its self-attention and one for cross-attention; the layers
-hand it to their attention. So a mask is made dense once, and a bias computed once.
+hand it to their attention. So a mask is made dense once, and a bias computed once, if a kernel
+wants all of it; one that goes block by block asks for the `part` of each block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
+import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
-from prosector.attention.masks import Mask
+from prosector.attention.blocks import Part
+from prosector.attention.masks import Mask, Window, agreed
 
 Rotate = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+class Adds(Protocol):
+    """What can be asked for any block of a bias: a `Position` can."""
+
+    def bias(self, query_positions: Tensor, key_positions: Tensor) -> Float[Tensor, "#B H Lq Lk"] | None:
+        """What is added to the scores of these queries and keys."""
+
+    def fold(self, query_positions: Tensor, key_positions: Tensor) -> tuple[Tensor, Tensor] | None:
+        """Features of queries and of keys whose dot product is that, where no key stands after its query."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """What it has learned."""
 
 
 @dataclass
@@ -25,19 +42,23 @@ class Scope:
         query_positions: the real positions of the queries, [Lq] or [B, Lq].
         key_positions: those of all keys, the cached ones included, [Lk] or [B, Lk].
         mask: the rule; None lets everything look at everything.
-        bias: what positions add to the scores, [1 or B, H, Lq, Lk].
+        adds: what is added to the scores, as a table [1 or B, H, Lq, Lk] or as the position that makes it.
         rotate: what positions do to (query, new keys, query positions, new keys' positions).
         new_key_positions: the positions of the keys computed in this pass; all of them without a cache.
+        counted: it is known without looking that the keys stand at 0, 1, 2, … and the queries are the last of them.
     """
 
     query_positions: Int[Tensor, "*B Lq"]
     key_positions: Int[Tensor, "*B Lk"]
     mask: Mask | None = None
-    bias: Float[Tensor, "B H Lq Lk"] | None = None
+    adds: Adds | Float[Tensor, "B H Lq Lk"] | None = None
     rotate: Rotate | None = None
     new_key_positions: Int[Tensor, "*B Ln"] | None = None
+    counted: bool = False
 
     _dense: Bool[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
+    _bias: Float[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
+    _bias_learns: bool = field(default=False, init=False, repr=False)
 
     @property
     def may_look(self) -> Bool[Tensor, "B H Lq Lk"] | None:
@@ -57,6 +78,56 @@ class Scope:
                 if made_for not in (1, size):
                     raise ValueError(f"a mask for {made_for} {what} meets {size}; make it for the {what} of this call")
         return self.may_look
+
+    @property
+    def bias(self) -> Float[Tensor, "B H Lq Lk"] | None:
+        """What is added to all scores, computed once for all layers; again if gradients are wanted only now."""
+        if self.adds is None or isinstance(self.adds, Tensor):
+            return self.adds
+        learns = torch.is_grad_enabled()
+        if self._bias is None or (learns and not self._bias_learns):
+            self._bias, self._bias_learns = self.adds.bias(self.query_positions, self.key_positions), learns
+        return self._bias
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether anything is added to the scores; one pair is asked."""
+        if self.adds is None or isinstance(self.adds, Tensor):
+            return self.adds is not None
+        return self.adds.bias(self.query_positions[..., :1], self.key_positions[..., :1]) is not None
+
+    @property
+    def learned(self) -> tuple[Tensor, ...]:
+        """What gets a gradient through the bias: the table, or what the position has learned."""
+        if self.adds is None:
+            return ()
+        return (self.adds,) if isinstance(self.adds, Tensor) else tuple(self.adds.parameters())
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether it is known without looking that query i may look at the keys j ≤ i, and at no other."""
+        causal = isinstance(self.mask, Window) and self.mask.left is None and self.mask.right == 0
+        return self.counted and causal and self.query_positions.shape[-1] == self.key_positions.shape[-1]
+
+    def part(self, queries: slice, keys: slice) -> Scope:
+        """The same for a block of queries and keys."""
+        mask = None if self.mask is None else Part(self.mask, queries.start, keys.start)
+        adds = self.adds
+        if isinstance(adds, Tensor):
+            adds = adds[
+                ..., queries if adds.shape[-2] > 1 else slice(None), keys if adds.shape[-1] > 1 else slice(None)
+            ]
+        return Scope(self.query_positions[..., queries], self.key_positions[..., keys], mask, adds)
+
+    def require_fit(self, n_queries: int, n_keys: int) -> None:
+        """Make sure that the mask is one for so many queries and keys.
+
+        Raises:
+            ValueError: it is not; both numbers are named.
+        """
+        if self.mask is not None:
+            agreed("queries", self.mask.extent.queries, n_queries)
+            agreed("keys", self.mask.extent.keys, n_keys)
 
     def place(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Mark queries and new keys with their positions, where the encoding does so."""

@@ -55,16 +55,18 @@ class Stack(nn.Module):
     ) -> Scope:
         """What new tokens may look at: themselves and what the cache keeps; causal unless a mask says otherwise."""
         start = 0 if cache is None else len(cache)
+        counted = positions is None and (cache is None or cache.counted)
         if positions is None:
             positions = torch.arange(start, start + x.shape[1], device=x.device)
-        key_positions = positions if cache is None else cache.extend(positions)
+        key_positions = positions if cache is None else cache.extend(positions, counted)
         return Scope(
             positions,
             key_positions,
             Mask.causal() if mask is None else mask,
-            self.position.bias(positions, key_positions),
+            self.position,
             self.position.rotate,
             new_key_positions=positions,
+            counted=counted,
         )
 
     def enter(
@@ -98,11 +100,11 @@ class EncoderStack(Stack):
             positions: 0, 1, 2, … by default.
             mask: what may look at what; all real tokens at each other by default.
         """
+        counted = positions is None
         positions = torch.arange(x.shape[1], device=x.device) if positions is None else positions
         if real is not None:
             mask = Mask.keys(real) if mask is None else mask & Mask.keys(real)
-        bias = self.position.bias(positions, positions)
-        scope = Scope(positions, positions, mask, bias, self.position.rotate)
+        scope = Scope(positions, positions, mask, self.position, self.position.rotate, counted=counted)
         x = self.enter(x, positions, real)
         for layer in self.layers:
             x = layer(x, scope, real)

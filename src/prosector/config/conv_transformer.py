@@ -43,7 +43,7 @@ class ConvTransformerConfig(Config):
     )
     d_ff: int = Field(4, gt=0, description="features inside a feed-forward network, in d_model of its stage")
     dropout: float = Field(0.1, ge=0, lt=1, description="share of values dropped after embeddings and sublayers")
-    kernel: Literal["sdpa", "written-out", "flex"] = Field("sdpa", description="how attention is computed")
+    kernel: Literal["sdpa", "written-out", "blockwise", "flex"] = Field("sdpa", description="how attention is computed")
     n_classes: int = Field(10, gt=1, description="classes of pictures")
 
     def summary(self) -> str:

@@ -39,7 +39,7 @@ class LayerConfig(Config):
     )
     dropout: float = Field(0.1, ge=0, lt=1, description="share of values dropped after embeddings and sublayers")
     attention_dropout: float = Field(0.0, ge=0, lt=1, description="share of attention weights dropped")
-    kernel: Literal["sdpa", "written-out", "flex"] = Field("sdpa", description="how attention is computed")
+    kernel: Literal["sdpa", "written-out", "blockwise", "flex"] = Field("sdpa", description="how attention is computed")
     position: PositionConfig = Field(SinusoidalPositionConfig(), description="the position encoding")
 
     @model_validator(mode="after")

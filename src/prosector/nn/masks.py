@@ -51,7 +51,13 @@ def scope_of(
     if padding_bias is not None:
         row = padding_bias[:, None, None].expand(-1, -1, n_queries, -1)  # [B, 1, Lq, Lk]
         bias = row if bias is None else bias + row
-    return Scope(torch.arange(n_queries, device=device), torch.arange(n_keys, device=device), mask, bias)
+    return Scope(
+        torch.arange(n_queries, device=device),
+        torch.arange(n_keys, device=device),
+        mask,
+        bias,
+        counted=n_queries == n_keys,
+    )
 
 
 def divided(name: str, mask: Tensor | None) -> tuple[Forbidden, Added]:

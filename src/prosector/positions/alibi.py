@@ -66,3 +66,20 @@ class AlibiPosition(Position):
         """−slope · |i − j|, in float32."""
         # Slopes are computed anew in each pass: a buffer of them would be rounded by `model.bfloat16()`.
         return alibi_bias(query_positions, key_positions, alibi_slopes(self.n_heads, query_positions.device))
+
+    def fold(
+        self, query_positions: Int[Tensor, "*B Lq"], key_positions: Int[Tensor, "*B Lk"]
+    ) -> tuple[Float[Tensor, "#B H Lq 4"], Float[Tensor, "#B 1 Lk 4"]]:
+        """[m, −m · i] · [j, 1] = −m (i − j), the bias if j ≤ i.
+
+        m · i and m · j are large and their difference is small, so they must not be rounded: the slope is split into
+        m = m₁ + m₂, where m₁ has the eight digits of a bf16 number and m₁ · j is exact for positions up to 65,536.
+        """
+        slopes = alibi_slopes(self.n_heads, query_positions.device)
+        coarse = slopes.bfloat16().float()
+        i = torch.atleast_2d(query_positions)[:, None].float()  # [1 or B, 1, Lq]
+        j = torch.atleast_2d(key_positions)[:, None].float()
+        parts = [part[:, None] for part in (coarse, slopes - coarse)]  # each [H, 1]
+        of_query = torch.stack([x for m in parts for x in (m.expand(len(i), -1, i.shape[-1]), -m * i)], dim=-1)
+        of_key = torch.stack([j, torch.ones_like(j)] * 2, dim=-1)
+        return of_query, of_key  # [1 or B, H, Lq, 4], [1 or B, 1, Lk, 4]

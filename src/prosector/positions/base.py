@@ -38,3 +38,12 @@ class Position(nn.Module):
     ) -> Float[Tensor, "B H Lq Lk"] | None:
         """What is added to the scores for each pair of positions; None adds nothing."""
         return None
+
+    def fold(
+        self, query_positions: Int[Tensor, "*B Lq"], key_positions: Int[Tensor, "*B Lk"]
+    ) -> tuple[Float[Tensor, "#B #H Lq n"], Float[Tensor, "#B 1 Lk n"]] | None:
+        """The bias as a dot product: n features of queries and n of keys, right where no key stands after its query.
+
+        A long causal line then needs no table of biases; None if there are no such features.
+        """
+        return None

@@ -99,10 +99,15 @@ class T5Position(Position):
         self, query_positions: Int[Tensor, "*B Lq"], key_positions: Int[Tensor, "*B Lk"]
     ) -> Float[Tensor, "#B H Lq Lk"]:
         """table[bucket(key position − query position)], heads second."""
+        # A bucket takes a logarithm, so it is found for each distance and not for each pair; beyond the farthest
+        # distance nothing changes. Heads come first, as a kernel wants each head's table in one piece.
+        far = self.max_distance
         bucket = t5_bucket(
-            key_minus_query(query_positions, key_positions),
+            torch.arange(-far, far + 1, device=self.table.weight.device),
             bidirectional=self.bidirectional,
             num_buckets=self.num_buckets,
-            max_distance=self.max_distance,
-        )  # [1 or B, Lq, Lk]
-        return self.table(bucket).permute(0, 3, 1, 2)  # [1 or B, H, Lq, Lk]
+            max_distance=far,
+        )
+        by_distance = self.table(bucket).T.contiguous()  # [H, 2 · far + 1]
+        apart = key_minus_query(query_positions, key_positions).clamp(-far, far) + far  # [1 or B, Lq, Lk]
+        return by_distance[:, apart].transpose(0, 1)  # [1 or B, H, Lq, Lk]
