@@ -29,7 +29,7 @@ MODELS = {
     "a writer": lambda: writer(position="rope"),
     "a writer of its own": lambda: writer(tie=False, norm_placement="post", position="alibi"),
 }
-UNEXPLAINED = (".recomputed",)
+UNEXPLAINED = (".recomputed", "positions")
 
 
 def explained(seen, every=7, beginnings=("",), **step):

@@ -7,12 +7,13 @@ hand it to their attention. So a mask is made dense once, and a bias computed on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from prosector.attention.masks import Mask
+from prosector.tap import tap_mask
 
 Rotate = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -28,6 +29,7 @@ class Scope:
         bias: what positions add to the scores, [1 or B, H, Lq, Lk].
         rotate: what positions do to (query, new keys, query positions, new keys' positions).
         new_key_positions: the positions of the keys computed in this pass; all of them without a cache.
+        places: where the encoding takes the queries to be; their positions, unless an observer moved them.
     """
 
     query_positions: Int[Tensor, "*B Lq"]
@@ -36,6 +38,7 @@ class Scope:
     bias: Float[Tensor, "B H Lq Lk"] | None = None
     rotate: Rotate | None = None
     new_key_positions: Int[Tensor, "*B Ln"] | None = None
+    places: Int[Tensor, "*B Lq"] | None = None
 
     _dense: Bool[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
 
@@ -62,5 +65,11 @@ class Scope:
         """Mark queries and new keys with their positions, where the encoding does so."""
         if self.rotate is None:
             return query, key
+        places = self.query_positions if self.places is None else self.places
         new = self.key_positions if self.new_key_positions is None else self.new_key_positions
-        return self.rotate(query, key, self.query_positions, new)
+        return self.rotate(query, key, places, new)
+
+    def seen_by(self, attention: nn.Module) -> Scope:
+        """This, or the same under the mask that an observer puts into this attention."""
+        mask = tap_mask(attention, self.mask)
+        return self if mask is self.mask else replace(self, mask=mask)
