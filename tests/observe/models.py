@@ -24,9 +24,9 @@ def stirred(model):
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight), alpha=0.2)
-        for statistic in model.buffers():
-            if statistic.is_floating_point() and statistic.ndim == 1:
-                statistic.add_(torch.rand_like(statistic))
+        for name, statistic in model.named_buffers():
+            if "running_" in name:
+                statistic.add_(0.2 * torch.rand_like(statistic))
     return model.eval()
 
 
