@@ -81,6 +81,16 @@ def test_with_a_cache_and_in_beam_search_too(kernel):
     assert found != beam_search(model, SRC, 6, n_best=3)
 
 
+def test_torch_nns_attention_loses_its_columns_too():
+    attention, x = MultiheadAttention(8, 2, batch_first=True).eval(), torch.randn(2, 5, 8)
+    with torch.no_grad(), observe(attention, keep=()) as seen:
+        seen.remove_head("", 0)  # the model is the attention, so that its address is empty
+        found, _ = attention(x, x, x)
+    with torch.no_grad():
+        attention.out_proj.weight[:, :4] = 0
+        same(found, attention(x, x, x)[0])
+
+
 def test_without_all_heads_only_the_output_maps_bias_is_left():
     model = writer()
     with torch.no_grad(), observe(model) as seen:
@@ -216,6 +226,19 @@ def test_with_a_cache_positions_are_removed_and_swapped_alike(position):
         with torch.no_grad(), observe(model, keep=()) as seen:
             change(seen)
             same(step_by_step(model), model(SRC, TGT))
+
+
+@every_kernel
+@pytest.mark.parametrize("position", ["rope", "alibi"])
+def test_in_beam_search_a_model_without_its_positions_is_the_model_that_has_none(position, kernel):
+    model, none = translator(position=position, kernel=kernel), translator(position="none", kernel=kernel)
+    none.load_state_dict({name: value for name, value in model.state_dict().items() if name in none.state_dict()})
+    with observe(model, keep=()) as seen:
+        seen.remove_positions("encoder")
+        seen.remove_positions("decoder")
+        found = beam_search(model, SRC, 6, n_best=2)
+    wanted = beam_search(none, SRC, 6, n_best=2)
+    assert [[one.ids for one in row] for row in found] == [[one.ids for one in row] for row in wanted]
 
 
 @pytest.mark.parametrize("position", ["grid", "rope", "sinusoidal"])

@@ -87,10 +87,7 @@ class Recurrent(nn.Module):
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
         out, last = self.cells(packed)
         out, _ = pad_packed_sequence(out, batch_first=True, total_length=x.shape[1])
-        state = self._join(last)
-        nothing = x.new_zeros(len(x), self.n_states * (1 + self.cells.bidirectional), self.d_hidden)
-        read = torch.arange(x.shape[1], device=x.device) < lengths.clamp(min=1)[:, None]  # in the order of reading
-        out, state = self.shown(x, nothing, read, out, state)
+        out, state = self.shown(x, None, lengths, out, self._join(last))
         out = take(out, order.argsort(dim=1)).masked_fill(~real[:, :, None], 0.0)
         return out, state.masked_fill((lengths == 0)[:, None, None], 0.0)
 
@@ -100,7 +97,7 @@ class Recurrent(nn.Module):
         """Read the next tokens from a state on: their outputs, and the state after them."""
         parts = state.transpose(0, 1).contiguous()  # [states, B, d]
         out, last = self.cells(x, (parts[: self.n_layers], parts[self.n_layers :]) if self.is_lstm else parts)
-        return self.shown(x, state, torch.ones_like(x[..., 0], dtype=torch.bool), out, self._join(last))
+        return self.shown(x, state, None, out, self._join(last))
 
     def top(self, state: Float[Tensor, "B states d"]) -> Float[Tensor, "B d"]:
         """The last layer's h."""
@@ -119,13 +116,13 @@ class Recurrent(nn.Module):
         return CellWeights(*(getattr(self.cells, name) for name in names))
 
     def shown(
-        self, x: Tensor, first: Tensor, read: Bool[Tensor, "B L"], out: Tensor, state: Tensor
+        self, x: Tensor, first: Tensor | None, lengths: Tensor | None, out: Tensor, state: Tensor
     ) -> tuple[Float[Tensor, "B L d_out"], Float[Tensor, "B states d"]]:
         """What the cells gave, or, where an observer edits the inside of them, what comes of that.
 
         Args:
-            first: the states before the first token.
-            read: which tokens are read; the real ones stand first in each row.
+            first: the states before the first token; zeros by default.
+            lengths: how many tokens of each row are read, one at least; all by default.
             out, state: what the cells gave.
         """
         watching = current_observer()
@@ -133,12 +130,17 @@ class Recurrent(nn.Module):
             return out, state
         parts = ("input", "before", "cell_before", *LSTM_GATES, *GRU_GATES, "cell", "state")
         names = [f"{layer}.{part}" for layer, _ in self.layers() for part in parts]
+        if not any(watching.wants(self, name) for name in names):
+            return out, state
+        if first is None:
+            first = x.new_zeros(len(x), self.n_states * (1 + self.cells.bidirectional), self.d_hidden)
+        numbers = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
+        read = numbers < (x.shape[1] if lengths is None else lengths.clamp(min=1)[:, None])
         if any(watching.edits(self, name) for name in names):
             return self.write_out(x, first, read)
-        if any(watching.wants(self, name) for name in names):
-            with torch.no_grad():
-                again, _ = self.write_out(x, first, read)
-                tap(self, "recomputed", (again - out)[read].abs().max())
+        with torch.no_grad():
+            again, _ = self.write_out(x, first, read)
+            tap(self, "recomputed", (again - out)[read].abs().max())
         return out, state
 
     def write_out(

@@ -59,7 +59,7 @@ class Edits:
         def without(address: str, value: Tensor) -> Tensor:
             return torch.where(chosen(address, value, 1, heads), 0.0, value)
 
-        self._edits.append((f"{attention}.heads", without))
+        self._edits.append((within(attention, "heads"), without))
 
     def set_mask(self, attention: str, mask: Mask | None) -> None:
         """Let an attention go by another mask instead of its own; by none, so that everything sees everything.
@@ -88,7 +88,7 @@ class Edits:
                 return positions[order]
             return torch.where(positions == first, second, torch.where(positions == second, first, positions))
 
-        self._edits.append((f"{stack}.*positions", swapped))
+        self._edits.append((within(stack, "*positions"), swapped))
 
     def remove_positions(self, stack: str) -> None:
         """Put all tokens at position 0 for the position encoding, so that none is before another.
@@ -99,7 +99,7 @@ class Edits:
         Args:
             stack: the address of a stack, or a pattern.
         """
-        self._edits.append((f"{stack}.*positions", lambda address, positions: torch.zeros_like(positions)))
+        self._edits.append((within(stack, "*positions"), lambda address, positions: torch.zeros_like(positions)))
 
     def patch(
         self, pattern: str, other: Seen, *, rows: Sequence[int] | None = None, heads: Sequence[int] | None = None
@@ -179,6 +179,11 @@ class Edits:
             raise KeyError(
                 f"nothing passed at {missed[0]!r}, so it edited nothing; `for address in seen` lists addresses"
             )
+
+
+def within(path: str, name: str) -> str:
+    """The address of a value of a part; of a model that is the part itself, its name."""
+    return f"{path}.{name}" if path else name
 
 
 def chosen(address: str, value: Tensor, dimension: int, numbers: Sequence[int]) -> Tensor:
