@@ -206,6 +206,9 @@ class Watch:
     def edits(self, module: nn.Module, name: str) -> bool:
         return (module, name) in self.changes
 
+    def mask(self, module: nn.Module, mask: Any) -> Any:
+        return mask
+
     def values(self, module: nn.Module, name: str) -> list[Tensor]:
         """All that passed one tap, in order."""
         return [value for where, what, value in self.seen if where is module and what == name]

@@ -8,7 +8,7 @@ This file is the floor of the house: it imports nothing of the project.
 """
 
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,12 @@ class Observer(Protocol):
         """Whether this value may be changed, so that all that follows must be computed from it."""
         ...
 
+    def mask(self, module: nn.Module, mask: Any) -> Any:
+        """The rule of what an attention may look at, or that which shall stand in its place."""
+        ...
 
+
+M = TypeVar("M")
 observer: ContextVar[Observer | None] = ContextVar("prosector_observer", default=None)
 
 
@@ -44,3 +49,9 @@ def tap(module: nn.Module, name: str, value: Tensor) -> Tensor:
     """Show a value to the observer, if there is one, under the address `<module's path>.<name>`."""
     watching = current_observer()
     return value if watching is None else watching.visit(module, name, value)
+
+
+def tap_mask(module: nn.Module, mask: M) -> M:
+    """Let the observer, if there is one, put another mask in the place of an attention's; a mask is no tensor."""
+    watching = current_observer()
+    return mask if watching is None else watching.mask(module, mask)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import Watch, watching
 
 from prosector.blocks import Recurrent, RecurrentCache
 
@@ -96,3 +97,55 @@ def test_a_cache_is_reordered(cell, n_states):
     assert len(cache) == 4
     assert cache.state[:, 0].tolist() == [[4, 5], [0, 1], [0, 1]]
     assert cache.keys.flatten().tolist() == [2, 0, 0]
+
+
+# --- what an observer sees ---------------------------------------------------------------------------------------
+
+
+def network(cell, bidirectional):
+    torch.manual_seed(0)
+    return Recurrent(cell, 4, 5, n_layers=2, dropout=0.0, bidirectional=bidirectional).double().requires_grad_(False)
+
+
+def padded():
+    """Rows of 4, 2 and 1 real tokens; in the second the padding stands in front."""
+    x = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    return x, torch.tensor([[1, 1, 1, 1], [0, 0, 1, 1], [1, 0, 0, 0]]).bool()
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_written_out_it_is_pytorchs_and_watched_it_stays_so_to_the_bit(cell, bidirectional):
+    module = network(cell, bidirectional)
+    alone = module.read(*padded())
+    with watching(Watch()) as watch:
+        watched = module.read(*padded())
+
+    assert all(map(torch.equal, alone, watched))
+    assert watch.values(module, "recomputed")[0] < 1e-12
+    with watching(Watch({(module, "0.input"): lambda x: x})):  # an edit that changes nothing takes the written-out way
+        edited = module.read(*padded())
+    torch.testing.assert_close(edited, alone, rtol=0, atol=1e-12)
+    torch.testing.assert_close(watch.values(module, "1.state")[-1][:, 0], alone[1][:, 2 if bidirectional else 1])
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_a_later_part_is_watched_alike(cell):
+    module = network(cell, False)
+    x = padded()[0]
+    with watching(Watch()) as watch:
+        _, state = module.go_on(x[:, :2], torch.zeros(3, module.n_states, 5, dtype=torch.float64))
+        out, _ = module.go_on(x[:, 2:], state)
+    assert max(watch.values(module, "recomputed")) < 1e-12
+    torch.testing.assert_close(torch.cat(watch.values(module, "1.state")[2:], dim=1), out)
+
+
+def test_an_edited_gate_reaches_the_output_and_what_is_read_later():
+    module = network("lstm", False)
+    with watching(Watch({(module, "1.output_gate"): torch.zeros_like})):
+        out, _ = module.read(*padded())
+    assert out.abs().max() == 0
+    shut = [f"{layer}.{gate}_gate" for layer in (0, 1) for gate in ("input", "forget")]
+    with watching(Watch({(module, name): torch.zeros_like for name in shut})):
+        _, state = module.read(*padded())
+    assert state.abs().max() == 0

@@ -55,7 +55,7 @@ def test_for_every_layer_the_taps_are_met_in_order():
     attention = [f"attention.{name}" for name in ("query", "key", "value", "scores", "weights", "recomputed", "heads")]
     layer = ["norm1", *attention, "attention", "attended", "norm2", "feed_forward.hidden", "feed_forward"]
     first, second = ([*(f"{number}.{name}" for name in layer), str(number)] for number in range(2))
-    assert met == ["input", *first, *second, "final_norm", ""]
+    assert met == ["positions", "input", *first, *second, "final_norm", ""]
 
 
 def test_all_layers_share_one_position_whose_bias_is_computed_once():

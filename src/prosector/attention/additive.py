@@ -59,7 +59,7 @@ class AdditiveAttention(nn.Module):
         """
         projected = self.key(key) if projected is None else projected
         scores = tap(self, "scores", additive_scores(self.query(query), projected, self.v))  # [B, Lq, Lk]
-        may_look = scope.may_look_of(query[:, None])  # [B, 1, Lq, Lk]
+        may_look = scope.seen_by(self).may_look_of(query[:, None])  # [B, 1, Lq, Lk]
         weights = softmax_over_keys(scores, None if may_look is None else may_look[:, 0])
         weights = tap(self, "weights", weights)
         return tap(self, "context", weights.to(key.dtype) @ key)

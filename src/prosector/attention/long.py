@@ -23,9 +23,7 @@ from prosector.attention.kernels import sdpa
 from prosector.attention.scope import Scope
 
 BLOCK = 256  # queries; fewer leave the processor idle, more make larger tables
-FULL_WIDTHS = (
-    8  # SDPA computes whole vectors of the processor: a width that is no multiple of 8 is slower than the next
-)
+FULL_WIDTHS = 8  # SDPA computes whole vectors: a width that is no multiple of 8 is slower than the next that is
 
 
 def blockwise(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
@@ -68,8 +66,11 @@ def unblocked(query: Tensor, key: Tensor, value: Tensor, causal: bool, scale: fl
 
 
 def fold(scope: Scope) -> tuple[Tensor, Tensor] | None:
-    """The bias as features of queries and keys, if its position knows how; only right where no key is ahead."""
-    if scope.adds is None or isinstance(scope.adds, Tensor):
+    """The bias as features of queries and keys, if its position knows how; only right where no key is ahead.
+
+    Where an observer has moved tokens, one may be.
+    """
+    if scope.adds is None or isinstance(scope.adds, Tensor) or scope.places is not None or scope.key_places is not None:
         return None
     return scope.adds.fold(scope.query_positions, scope.key_positions)
 

@@ -99,6 +99,7 @@ class MultiHeadAttention(Heads):
 
     def mix(self, query: Tensor, key: Tensor, value: Tensor, scope: Scope) -> Float[Tensor, "B Lq d"]:
         """Weigh the values, lay the heads side by side, and project."""
+        scope = scope.seen_by(self)
         query = tap(self, "query", query)
         key = tap(self, "key", key)
         value = tap(self, "value", value)

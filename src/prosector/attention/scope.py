@@ -8,7 +8,7 @@ wants all of it; one that goes block by block asks for the `part` of each block.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from prosector.attention.blocks import Part
 from prosector.attention.masks import Mask, Window, agreed
+from prosector.tap import tap_mask
 
 Rotate = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -46,6 +47,8 @@ class Scope:
         rotate: what positions do to (query, new keys, query positions, new keys' positions).
         new_key_positions: the positions of the keys computed in this pass; all of them without a cache.
         counted: it is known without looking that the keys stand at 0, 1, 2, … and the queries are the last of them.
+        places: where the encoding takes the queries to be, if not at their positions.
+        key_places: where it takes all keys to be, if not at theirs.
     """
 
     query_positions: Int[Tensor, "*B Lq"]
@@ -55,10 +58,19 @@ class Scope:
     rotate: Rotate | None = None
     new_key_positions: Int[Tensor, "*B Ln"] | None = None
     counted: bool = False
+    places: Tensor | None = None
+    key_places: Tensor | None = None
 
     _dense: Bool[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
     _bias: Float[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
     _bias_learns: bool = field(default=False, init=False, repr=False)
+
+    def placed(self) -> tuple[Tensor, Tensor]:
+        """Where the encoding takes queries and keys to be."""
+        return (
+            self.query_positions if self.places is None else self.places,
+            self.key_positions if self.key_places is None else self.key_places,
+        )
 
     @property
     def may_look(self) -> Bool[Tensor, "B H Lq Lk"] | None:
@@ -86,7 +98,7 @@ class Scope:
             return self.adds
         learns = torch.is_grad_enabled()
         if self._bias is None or (learns and not self._bias_learns):
-            self._bias, self._bias_learns = self.adds.bias(self.query_positions, self.key_positions), learns
+            self._bias, self._bias_learns = self.adds.bias(*self.placed()), learns
         return self._bias
 
     @property
@@ -94,7 +106,8 @@ class Scope:
         """Whether anything is added to the scores; one pair is asked."""
         if self.adds is None or isinstance(self.adds, Tensor):
             return self.adds is not None
-        return self.adds.bias(self.query_positions[..., :1], self.key_positions[..., :1]) is not None
+        query_places, key_places = self.placed()
+        return self.adds.bias(query_places[..., :1], key_places[..., :1]) is not None
 
     @property
     def learned(self) -> tuple[Tensor, ...]:
@@ -117,7 +130,10 @@ class Scope:
             adds = adds[
                 ..., queries if adds.shape[-2] > 1 else slice(None), keys if adds.shape[-1] > 1 else slice(None)
             ]
-        return Scope(self.query_positions[..., queries], self.key_positions[..., keys], mask, adds)
+        places = None if self.places is None else self.places[..., queries]
+        key_places = None if self.key_places is None else self.key_places[..., keys]
+        at = self.query_positions[..., queries], self.key_positions[..., keys]
+        return Scope(*at, mask, adds, places=places, key_places=key_places)
 
     def require_fit(self, n_queries: int, n_keys: int) -> None:
         """Make sure that the mask is one for so many queries and keys.
@@ -133,5 +149,11 @@ class Scope:
         """Mark queries and new keys with their positions, where the encoding does so."""
         if self.rotate is None:
             return query, key
+        places, _ = self.placed()
         new = self.key_positions if self.new_key_positions is None else self.new_key_positions
-        return self.rotate(query, key, self.query_positions, new)
+        return self.rotate(query, key, places, new)
+
+    def seen_by(self, attention: nn.Module) -> Scope:
+        """This, or the same under the mask that an observer puts into this attention."""
+        mask = tap_mask(attention, self.mask)
+        return self if mask is self.mask else replace(self, mask=mask)

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from prosector.attention import MultiHeadAttention, Scope, functional
+from prosector.tap import tap
 
 
 class Neighbourhood(nn.Module):
@@ -31,7 +32,7 @@ class Neighbourhood(nn.Module):
         prefix, places = x[:, :n_prefix], x[:, n_prefix:]
         picture = places.transpose(1, 2).unflatten(2, grid)  # [B, d, h, w]
         gathered = self.norm(self.gather(picture)).flatten(2).transpose(1, 2)
-        return torch.cat([prefix, gathered], dim=1)
+        return tap(self, "", torch.cat([prefix, gathered], dim=1))
 
 
 class ConvAttention(nn.Module):

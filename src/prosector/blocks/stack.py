@@ -52,28 +52,35 @@ class Stack(nn.Module):
         cache: Cache | None,
         positions: Int[Tensor, "*B L"] | None,
         mask: Mask | None,
-    ) -> Scope:
-        """What new tokens may look at: themselves and what the cache keeps; causal unless a mask says otherwise."""
+    ) -> tuple[Scope, Int[Tensor, "*B L"]]:
+        """What new tokens may look at: themselves and what the cache keeps; causal unless a mask says otherwise.
+
+        And their places, where the encoding takes them to be: their positions, unless somebody observes and edits them.
+        """
         start = 0 if cache is None else len(cache)
         counted = positions is None and (cache is None or cache.counted)
         if positions is None:
             positions = torch.arange(start, start + x.shape[1], device=x.device)
         key_positions = positions if cache is None else cache.extend(positions, counted)
-        return Scope(
+        places, key_places = tap(self, "positions", positions), tap(self, "key_positions", key_positions)
+        scope = Scope(
             positions,
             key_positions,
             Mask.causal() if mask is None else mask,
             self.position,
             self.position.rotate,
-            new_key_positions=positions,
+            new_key_positions=places,
             counted=counted,
+            places=None if places is positions else places,
+            key_places=None if key_places is key_positions else key_places,
         )
+        return scope, places
 
     def enter(
-        self, x: Float[Tensor, "B L d"], positions: Int[Tensor, "*B L"], real: Bool[Tensor, "B L"] | None
+        self, x: Float[Tensor, "B L d"], places: Int[Tensor, "*B L"], real: Bool[Tensor, "B L"] | None
     ) -> Float[Tensor, "B L d"]:
         """Embeddings with their positions, normed if the stack begins with a norm, and dropout."""
-        x = self.position.embed(x, positions)
+        x = self.position.embed(x, places)
         x = x if self.first_norm is None else self.first_norm(x, real)
         return tap(self, "input", self.dropout(x))
 
@@ -100,12 +107,16 @@ class EncoderStack(Stack):
             positions: 0, 1, 2, … by default.
             mask: what may look at what; all real tokens at each other by default.
         """
-        counted = positions is None
-        positions = torch.arange(x.shape[1], device=x.device) if positions is None else positions
+        numbers = torch.arange(x.shape[1], device=x.device)
+        counted = positions is None or positions.is_floating_point()  # a picture's places have no order for masks
+        positions = numbers if positions is None else positions
         if real is not None:
             mask = Mask.keys(real) if mask is None else mask & Mask.keys(real)
-        scope = Scope(positions, positions, mask, self.position, self.position.rotate, counted=counted)
-        x = self.enter(x, positions, real)
+        places, line = tap(self, "positions", positions), numbers if counted else positions
+        moved = None if places is line else places
+        rotate = self.position.rotate
+        scope = Scope(line, line, mask, self.position, rotate, places, counted, places=moved, key_places=moved)
+        x = self.enter(x, places, real)
         for layer in self.layers:
             x = layer(x, scope, real)
         return self.leave(x, real)
@@ -123,8 +134,8 @@ class CausalStack(Stack):
         real: Bool[Tensor, "B L"] | None = None,
     ) -> Float[Tensor, "B L d"]:
         """Go over embeddings, all at once or, with a cache, some more of them; arguments as for `DecoderStack`."""
-        scope = self.look_back(x, cache, positions, mask)
-        x = self.enter(x, scope.query_positions, real)
+        scope, places = self.look_back(x, cache, positions, mask)
+        x = self.enter(x, places, real)
         for number, layer in enumerate(self.layers):
             x = layer(x, scope, real, None if cache is None else cache.self_attention[number])
         return self.leave(x, real)
@@ -154,12 +165,12 @@ class DecoderStack(Stack):
             mask: over all keys, the cached ones included; causal by default.
             real: which of x are not padding, for norms that count over a batch.
         """
-        scope = self.look_back(x, cache, positions, mask)
+        scope, places = self.look_back(x, cache, positions, mask)
         memory_positions = torch.arange(memory.shape[1], device=x.device)
         memory_mask = None if memory_real is None else Mask.keys(memory_real)
         memory_scope = Scope(scope.query_positions, memory_positions, memory_mask)
 
-        x = self.enter(x, scope.query_positions, real)
+        x = self.enter(x, places, real)
         for number, layer in enumerate(self.layers):
             kept = None if cache is None else (cache.self_attention[number], cache.cross_attention[number])
             x = layer(x, memory, scope, memory_scope, kept, real)

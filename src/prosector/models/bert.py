@@ -65,7 +65,7 @@ class Bert(nn.Module):
     def hidden(self, ids: Int[Tensor, "B L"], segments: Int[Tensor, "B L"] | None = None) -> Float[Tensor, "B L d"]:
         """One vector a token; all of the first segment by default."""
         segments = torch.zeros_like(ids) if segments is None else segments
-        x = self.embedding(ids) + F.embedding(segments, self.segments)
+        x = self.embedding(ids) + tap(self, "segments", F.embedding(segments, self.segments))
         return self.encoder(x, real_tokens(ids, self.config.special.pad))
 
     def fill(self, hidden: Float[Tensor, "*B d"]) -> Float[Tensor, "*B V"]:
@@ -76,7 +76,7 @@ class Bert(nn.Module):
         """
         if not self.config.fills:
             raise ValueError("this BERT fills no gaps: it has no head for it (fills is false)")
-        inner = self.fill_norm(F.gelu(self.fill_inner(hidden)))
+        inner = self.fill_norm(tap(self, "fill_inner", F.gelu(self.fill_inner(hidden))))
         words = self.embedding.weight[: self.config.vocab]
         return tap(self, "fill", F.linear(inner, words, self.fill_bias))
 

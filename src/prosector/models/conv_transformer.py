@@ -55,10 +55,10 @@ class Stage(nn.Module):
 
     def forward(self, picture: Float[Tensor, "B c H W"]) -> tuple[Float[Tensor, "B L d"], Grid]:
         """The stage's tokens, the prefix first, and the grid of the others."""
-        tokens = self.embed(picture)  # [B, d, h, w]
+        tokens = tap(self, "embed", self.embed(picture))  # [B, d, h, w]
         grid = (tokens.shape[2], tokens.shape[3])
         x = self.norm(tokens.flatten(2).transpose(1, 2))
-        x = self.dropout(torch.cat([self.prefix.expand(len(x), -1, -1), x], dim=1))
+        x = tap(self, "input", self.dropout(torch.cat([self.prefix.expand(len(x), -1, -1), x], dim=1)))
         for number in range(self.n_layers):
             x = self.get_submodule(str(number))(x, grid)
         return tap(self, "", x), grid
@@ -81,7 +81,7 @@ class ConvTransformer(nn.Module):
 
     def hidden(self, pictures: Float[Tensor, "B c H W"]) -> Float[Tensor, "B L d"]:
         """The last stage's tokens: the class token, and its grid row by row."""
-        x = pictures
+        x = tap(self, "pictures", pictures)
         for number in range(len(self.config.stages)):
             tokens, grid = self.get_submodule(f"stage{number}")(x)
             x = tokens.transpose(1, 2)[..., -grid[0] * grid[1] :].unflatten(2, grid)  # [B, d, h, w]

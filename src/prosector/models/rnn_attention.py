@@ -48,7 +48,7 @@ class RnnAttentionTranslator(Seq2Seq):
         """The decoder's first state, from what the backward reader knows at the first real token: all of the source."""
         first = memory[torch.arange(len(memory), device=memory.device), real.to(torch.int8).argmax(dim=1)]  # [B, 2h]
         backward = first[:, self.config.d_hidden :]
-        return self.first_state(backward).tanh().unflatten(1, (self.decoder.n_states, -1))
+        return tap(self, "first_state", self.first_state(backward).tanh().unflatten(1, (self.decoder.n_states, -1)))
 
     def decode(
         self,

@@ -58,7 +58,7 @@ class UNet(nn.Module):
     def hidden(self, pictures: Float[Tensor, "B d H W"]) -> Float[Tensor, "B c H W"]:
         """Features at every place."""
         height, width = pictures.shape[-2:]
-        x = fill_up(pictures, 2**self.config.depth)
+        x = tap(self, "pictures", fill_up(pictures, 2**self.config.depth))
         kept = []
         for level in self.levels:
             x = self.get_submodule(f"down{level}")(x)
@@ -67,7 +67,8 @@ class UNet(nn.Module):
         x = self.dropout(self.get_submodule(f"down{self.config.depth}")(x))
         for level in reversed(self.levels):
             skip = self.get_submodule(f"gate{level}")(kept[level], x)
-            x = self.get_submodule(f"up{level}")(torch.cat([skip, self.get_submodule(f"raise{level}")(x)], dim=1))
+            raised = tap(self, f"raise{level}", self.get_submodule(f"raise{level}")(x))
+            x = self.get_submodule(f"up{level}")(torch.cat([skip, raised], dim=1))
         return tap(self, "hidden", x[..., :height, :width])
 
     def forward(self, pictures: Float[Tensor, "B d H W"]) -> Float[Tensor, "B C H W"]:

@@ -48,6 +48,7 @@ class ViT(nn.Module):
             ValueError: the patch does not divide the pictures.
         """
         grid = self.config.grid(*pictures.shape[-2:])
+        pictures = tap(self, "pictures", pictures)
         patches = tap(self, "patches", self.patches(pictures)).flatten(2).transpose(1, 2)  # [B, h·w, d]
         x = torch.cat([self.prefix.expand(len(pictures), -1, -1), patches], dim=1)
         return self.encoder(x, positions=self.places(grid, x))

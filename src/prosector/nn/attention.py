@@ -130,7 +130,7 @@ class MultiheadAttention(Heads):
         query, key, value = (functional.split_heads(x, self.num_heads) for x in (query, key, value))  # [B, H, L, d]
         query, key, value = tap(self, "query", query), tap(self, "key", key), tap(self, "value", value)
 
-        weights = None
+        scope, weights = scope.seen_by(self), None
         if need_weights:
             weights = self.weigh(query, key, scope)  # [B, H, Lq, Lk]
             heads = self.mix_values(weights, value)

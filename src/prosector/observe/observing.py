@@ -5,44 +5,48 @@
     seen["encoder.2.attention.weights"]          # [B, H, Lq, Lk]
 
     with observe(model, keep=()) as seen:
-        seen.edit("decoder.*.cross.weights", lambda weights: weights.roll(1, dims=1))
+        seen.remove_head("decoder.1.cross", 0)
         model(src, tgt)
 
 An address is the module's path and the value's name. Recording changes no bit of the result: what a
 fused kernel never forms is computed again beside it, and `<attention>.recomputed` holds
 the largest difference between the two. Only an edit of scores or weights switches to the
-written-out kernel.
+written-out kernel. What can be changed by name is in `edits.py`.
+
+Memory is bounded: what is recorded holds `seen.bytes`, and never more than the limit. A run that would need
+more ends with an error that says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 
 from torch import Tensor, nn
 
+from prosector.attention import Mask
+from prosector.observe.edits import Edits
 from prosector.tap import observer
 
-Edit = Callable[[Tensor], Tensor]
 
+class Seen(Edits):
+    """What was seen of one model's runs, by address; in decoding, step after step.
 
-class Seen:
-    """What was seen of one model's runs, by address; in decoding, step after step."""
+    Attributes:
+        bytes: memory that the recorded values hold; a tensor recorded twice, or a part of it, counts once and whole.
+        limit: the most that they may hold.
+    """
 
     def __init__(self, model: nn.Module, keep: Sequence[str], limit: int) -> None:
+        super().__init__()
         self.model = model
         self.keep = tuple(keep)
         self.limit = limit
         self.bytes = 0
         self._paths = {id(module): path for path, module in model.named_modules()}
         self._values: dict[str, list[Tensor]] = {}
-        self._edits: list[tuple[str, Edit]] = []
-        self._met: set[str] = set()
-
-    def edit(self, pattern: str, change: Edit) -> None:
-        """Let `change` stand in for every value whose address fits the pattern (`*` is anything)."""
-        self._edits.append((pattern, change))
+        self._held: set[int] = set()
 
     def __getitem__(self, address: str) -> Tensor:
         """The value last seen at an address.
@@ -80,50 +84,44 @@ class Seen:
     def wants(self, module: nn.Module, name: str) -> bool:
         """Whether a value is to be recorded or edited."""
         address = self.address(module, name)
-        return address is not None and (self._kept(address) or self.edits(module, name))
+        return address is not None and (self._kept(address) or self.is_edited(address))
 
     def edits(self, module: nn.Module, name: str) -> bool:
         """Whether a value is to be edited."""
         address = self.address(module, name)
-        return address is not None and any(fnmatchcase(address, pattern) for pattern, _ in self._edits)
+        return address is not None and self.is_edited(address)
+
+    def mask(self, module: nn.Module, mask: Mask | None) -> Mask | None:
+        """The mask of an attention, or that which was put in its place."""
+        address = self.address(module, "")
+        return mask if address is None else self.mask_of(address, mask)
 
     def visit(self, module: nn.Module, name: str, value: Tensor) -> Tensor:
         """Edit a value, record it, and hand it on.
 
         Raises:
             ValueError: an edit changed the shape.
-            MemoryError: the recorded values grew beyond the limit.
+            MemoryError: the recorded values would grow beyond the limit.
         """
         address = self.address(module, name)
         if address is None:
             return value
-        for pattern, change in self._edits:
-            if fnmatchcase(address, pattern):
-                self._met.add(pattern)
-                changed = change(value.clone())  # an edit in place must not reach what was recorded before
-                if changed.shape != value.shape:
-                    raise ValueError(f"the edit of {address} returned {list(changed.shape)} for {list(value.shape)}")
-                value = changed
+        value = self.edited(address, value)
         if self._kept(address):
-            self.bytes += value.numel() * value.element_size()
-            if self.bytes > self.limit:
-                raise MemoryError(
-                    f"over {self.limit / 2**20:,.0f} MiB were recorded; keep fewer addresses, or raise observe's limit"
-                )
-            self._values.setdefault(address, []).append(value.detach())
+            self._record(address, value.detach())
         return value
 
-    def require_met(self) -> None:
-        """Every edit has met a value.
-
-        Raises:
-            KeyError: one has not, so that what came out is not what was asked for.
-        """
-        missed = [pattern for pattern, _ in self._edits if pattern not in self._met]
-        if missed:
-            raise KeyError(
-                f"nothing passed at {missed[0]!r}, so it edited nothing; `for address in seen` lists addresses"
-            )
+    def _record(self, address: str, value: Tensor) -> None:
+        storage = value.untyped_storage()
+        if storage.data_ptr() not in self._held:
+            if self.bytes + storage.nbytes() > self.limit:
+                raise MemoryError(
+                    f"{address} is more than the {self.limit / 2**20:,.1f} MiB that may be recorded, of which "
+                    f"{self.bytes / 2**20:,.1f} are taken; keep fewer addresses, or raise observe's limit"
+                )
+            self._held.add(storage.data_ptr())
+            self.bytes += storage.nbytes()
+        self._values.setdefault(address, []).append(value)
 
     def _kept(self, address: str) -> bool:
         return any(fnmatchcase(address, pattern) for pattern in self.keep)
@@ -135,9 +133,12 @@ def observe(model: nn.Module, keep: Sequence[str] = ("*",), limit: int = 2**30) 
 
     Args:
         keep: patterns of the addresses to record; all by default, `()` for none.
-        limit: how many bytes may be recorded.
+        limit: how many bytes of memory the recorded values may hold.
+
+    Of two blocks inside each other the inner one observes.
 
     Raises:
+        MemoryError: in the run, if the limit is reached; what was seen until then stays.
         KeyError: at the end of the block, if an edit met no value.
     """
     seen = Seen(model, keep, limit)

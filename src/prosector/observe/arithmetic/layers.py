@@ -10,6 +10,10 @@ from torch import Tensor
 from prosector.blocks import FeedForward, TokenEmbedding
 from prosector.blocks.feed_forward import ACTIVATIONS, GeGLU
 from prosector.blocks.norms import BatchNorm, RMSNorm
+from prosector.models.bert import Bert
+from prosector.models.gpt import Gpt
+from prosector.models.transformer import Transformer
+from prosector.models.vit import ViT
 from prosector.observe.arithmetic.attention import map_line
 from prosector.observe.arithmetic.lines import Addend, Function, Line, Name, Normed, Plus, Product, Same
 from prosector.observe.arithmetic.run import Run, numbers
@@ -40,7 +44,13 @@ def norm(run: Run, path: str, row: int, column: int) -> list[Line]:
 
 def norm_input(run: Run, path: str, row: int) -> Tensor:
     """The vector that a norm was given."""
+    if path == "fill_norm":
+        return run.vector("fill_inner", row)
+    if path == "final_norm":  # a ConvTransformer's, after its last stage
+        return run.vector(f"stage{len(run.seen.model.config.stages) - 1}", row)  # type: ignore[union-attr, arg-type]
     stack = run.stack_of(path)
+    if path == f"{stack}.norm":  # a stage's, on what its convolution made
+        return run.get(f"{stack}.embed").flatten(1)[:, row]
     if path == f"{stack}.final_norm":
         return run.vector(f"{stack}.{run.module(stack).n_layers - 1}", row)
     if path == f"{stack}.first_norm":
@@ -60,7 +70,7 @@ def residual(run: Run, layer: str, what: str, row: int, column: int) -> list[Lin
     if not run.is_pre_norm(layer):
         return [Same(name, run.vector(f"{layer}.norm{number + 1}", row)[column].item())]
     sublayer = f"{layer}.{sublayers[number][0]}"
-    before = run.before(run.place(sublayer))
+    before = run.before(run.place(f"{layer}.norm{number + 1}"))
     return [Plus(name, [Addend(each, run.vector(each, row)[column].item()) for each in (before, sublayer)])]
 
 
@@ -96,26 +106,39 @@ def embedding(run: Run, path: str, row: int, column: int) -> list[Line]:
 
 
 def entering(run: Run, stack: str, row: int) -> Tensor:
-    """A word and its place, before a norm that the stack may begin with."""
-    word, place = added_to_enter(run, stack, row)
-    return word + place
+    """A token and its place, before a norm that the stack may begin with."""
+    return torch.stack([added for _, added in added_to_enter(run, stack, row)]).sum(0)
 
 
-def added_to_enter(run: Run, stack: str, row: int) -> tuple[Tensor, Tensor]:
-    """What a word is, and what its place adds to it.
+def added_to_enter(run: Run, stack: str, row: int) -> list[tuple[str, Tensor]]:
+    """What a token is, and what its place adds to it.
 
     Raises:
-        ValueError: what comes in is not a word alone.
+        ValueError: it is not known how tokens come in.
     """
-    addresses = {"encoder": "source_embedding", "decoder": "target_embedding"}
-    found = addresses.get(stack, "embedding")
-    found = found if found in run.seen else "embedding"
-    if found not in run.seen or hasattr(run.seen.model, "segments"):
-        raise ValueError(f"what comes into {stack} is not words alone; {stack}.input is where the calculation begins")
-    word = run.vector(found, row)
-    encoding, at = run.module(f"{stack}.position"), torch.tensor([run.position(stack, row)])
+    model: Any = run.seen.model
+    match model:
+        case Transformer():
+            tokens = [("word", run.vector("source_embedding" if stack == "encoder" else "target_embedding", row))]
+        case Gpt():
+            tokens = [("word", run.vector("embedding", row))]
+        case Bert():
+            tokens = [("word", run.vector("embedding", row)), ("segment", run.vector("segments", row))]
+        case ViT():
+            n_prefix = len(model.prefix)
+            patches = run.get("patches").flatten(1).T  # [L, d]
+            is_patch = row >= n_prefix
+            vector = patches[row - n_prefix] if is_patch else model.prefix[row].detach().double()
+            tokens = [("patch" if is_patch else "class token", vector)]
+        case _:
+            raise ValueError(
+                f"what comes into {stack} is not known here; {stack}.input is where the calculation begins"
+            )
+    positions = run.positions(stack)
+    nothing = torch.zeros(1, run.lengths(f"{stack}.input")[run.step], model.config.d_model, dtype=torch.float64)
     with torch.no_grad():
-        return word, encoding.embed(torch.zeros(1, 1, len(word)), at)[0, 0].double()
+        place = run.module(f"{stack}.position").embed(nothing, positions)[0, row].double()
+    return [*tokens, ("position", place)]
 
 
 def stack_input(run: Run, stack: str, row: int, column: int) -> list[Line]:
@@ -123,8 +146,7 @@ def stack_input(run: Run, stack: str, row: int, column: int) -> list[Line]:
     name = named("input", row, column)
     if run.module(stack).first_norm is not None:
         return [Same(name, run.vector(f"{stack}.first_norm", row)[column].item())]
-    word, place = added_to_enter(run, stack, row)
-    return [Plus(name, [Addend("word", word[column].item()), Addend("position", place[column].item())])]
+    return [Plus(name, [Addend(each, value[column].item()) for each, value in added_to_enter(run, stack, row)])]
 
 
 def stack_output(run: Run, stack: str, row: int, column: int) -> list[Line]:
@@ -132,10 +154,3 @@ def stack_output(run: Run, stack: str, row: int, column: int) -> list[Line]:
     module = run.module(stack)
     last = f"{stack}.{module.n_layers - 1}" if module.final_norm is None else f"{stack}.final_norm"
     return [Same(named("output", row, column), run.vector(last, row)[column].item())]
-
-
-def logit(run: Run, row: int, column: int) -> list[Line]:
-    """What came out of the decoder, compared with the row of a word."""
-    model: Any = run.seen.model
-    hidden = run.vector("decoder", row) * getattr(model, "output_scale", 1.0)
-    return [map_line(named("logit", row, column), numbers(hidden), model.output, column)]

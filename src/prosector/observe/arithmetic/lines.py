@@ -140,7 +140,7 @@ class Function(Line):
     """A function of one number."""
 
     name: Name
-    function: str  # relu, gelu, gelu-tanh, swish, tanh
+    function: str  # relu, gelu, gelu-tanh, swish, tanh, sigmoid
     argument: float
 
     @property
@@ -157,6 +157,8 @@ class Function(Line):
                 return x / (1 + math.exp(-x))
             case "tanh":
                 return math.tanh(x)
+            case "sigmoid":
+                return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
         raise ValueError(f"an unknown function {self.function!r}")
 
     def written(self, style: Style) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -11,12 +11,14 @@ from torch import Tensor, nn
 from prosector.blocks import DecoderLayer, EncoderLayer
 from prosector.blocks.residual import PreNorm
 from prosector.blocks.stack import Stack
+from prosector.models.conv_transformer import ConvLayer, Stage
 from prosector.observe.observing import Seen
 
-# The sublayers of a layer in order, and where what comes out of each is recorded.
+# The sublayers of a layer in order: where what comes out of each is recorded, and where its sum with the path is.
 SUBLAYERS: dict[type, tuple[tuple[str, str], ...]] = {
     EncoderLayer: (("attention", ".attended"), ("feed_forward", "")),
     DecoderLayer: (("self", ".looked_back"), ("cross", ".looked_across"), ("feed_forward", "")),
+    ConvLayer: (("attention.attention", ".attended"), ("feed_forward", "")),
 }
 
 
@@ -52,8 +54,12 @@ class Run:
 
         Raises:
             KeyError: nothing was recorded there.
+            IndexError: there is no such step.
         """
-        value = self.seen.steps(address)[self.step if step is None else step]
+        steps, wanted = self.seen.steps(address), self.step if step is None else step
+        if not -len(steps) <= wanted < len(steps):
+            raise IndexError(f"{address} was seen {len(steps)} times, and step {wanted} was asked for")
+        value = steps[wanted]
         return value[min(self.batch, len(value) - 1)].double()
 
     def vector(self, address: str, row: int) -> Tensor:
@@ -70,7 +76,7 @@ class Run:
         """
         parts = path.split(".")
         for end in range(len(parts), 0, -1):
-            if isinstance(self.module(".".join(parts[:end])), Stack):
+            if isinstance(self.module(".".join(parts[:end])), Stack | Stage):
                 return ".".join(parts[:end])
         raise ValueError(f"{path} is no part of a stack of layers")
 
@@ -79,7 +85,7 @@ class Run:
         stack = self.stack_of(path)
         number, name = path.removeprefix(f"{stack}.").split(".")[:2]
         layer = f"{stack}.{number}"
-        names = [sublayer for sublayer, _ in self.sublayers(layer)]
+        names = [sublayer.split(".")[0] for sublayer, _ in self.sublayers(layer)]
         sublayer = int(name.removeprefix("norm")) - 1 if name.startswith("norm") else names.index(name)
         return Place(stack, layer, int(number), sublayer)
 
@@ -103,22 +109,35 @@ class Run:
 
     # Steps of decoding
 
-    def lengths(self, stack: str) -> list[int]:
-        """How many tokens went through a stack at each step."""
-        return [value.shape[1] for value in self.seen.steps(f"{stack}.input")]
+    def lengths(self, address: str) -> list[int]:
+        """How many tokens went by at an address at each step."""
+        return [value.shape[1] for value in self.seen.steps(address)]
 
-    def position(self, stack: str, row: int) -> int:
-        """The place in its text of a row of this step."""
-        lengths = self.lengths(stack)
-        return sum(lengths[: self.step % len(lengths)]) + row
+    def count_before(self, address: str) -> int:
+        """How many tokens went by there before this step."""
+        lengths = self.lengths(address)
+        return sum(lengths[: self.step % len(lengths)])
 
     def step_of(self, stack: str, position: int) -> tuple[int, int]:
         """The step in which a place of a text was read, and its row there."""
-        for step, length in enumerate(self.lengths(stack)):
+        for step, length in enumerate(self.lengths(f"{stack}.input")):
             if position < length:
                 return step, position
             position -= length
         raise ValueError(f"nothing of {stack} was recorded at position {position}")
+
+    def positions(self, stack: str, step: int | None = None) -> Tensor:
+        """Where the encoding took the tokens of a step to be: [L], or [L, axes] in a picture."""
+        return self._of_row(self.seen.steps(f"{stack}.positions")[self.step if step is None else step])
+
+    def key_positions(self, stack: str) -> Tensor:
+        """The same of all keys, those of earlier steps included."""
+        name = f"{stack}.key_positions"
+        return self._of_row(self.seen.steps(name)[self.step]) if name in self.seen else self.positions(stack)
+
+    def _of_row(self, positions: Tensor) -> Tensor:
+        shared = positions.ndim == 1 or positions.is_floating_point()
+        return positions if shared else positions[min(self.batch, len(positions) - 1)]
 
     def memory(self) -> Tensor:
         """What cross-attention reads, [Ls, d]."""
@@ -137,4 +156,13 @@ def bias_of(linear: nn.Linear, row: int) -> float | None:
 
 def weight_of(linear: nn.Linear, row: int) -> list[float]:
     """The weights of one of its outputs."""
-    return numbers(linear.weight.detach()[row].to(torch.float64))
+    return numbers(linear.weight.detach()[row].to(torch.float64).flatten())
+
+
+def unknown(address: str) -> NoReturn:
+    """Say that it is not known here how a value came about.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"how {address} came about is not known here")
