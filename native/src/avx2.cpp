@@ -35,6 +35,14 @@ inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4
             _mm256_store_si256(reinterpret_cast<__m256i*>(sums + row * 16 + half * 8), sum[row][half]);
 }
 
+// Floats of 16 bits, and of 32.
+inline __m256 widen(const std::uint16_t* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+inline void narrow(std::uint16_t* p, __m256 v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 }  // namespace
 
 #include "body.h"

@@ -42,6 +42,14 @@ inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4
         }
 }
 
+// Floats of 16 bits, and of 32.
+inline __m512 widen(const std::uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+inline void narrow(std::uint16_t* p, __m512 v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 }  // namespace
 
 #include "body.h"

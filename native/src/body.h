@@ -303,6 +303,22 @@ ALWAYS void softmax(float* scores, int n) {  // in place, not yet divided by the
     for (int i = 0; i < n; i += W) store(scores + i, load(scores + i) * inverse);
 }
 
+void halve(const float* x, std::size_t n, Half* out) {
+    const vf most = all(65504.0f);
+    std::size_t i = 0;
+    for (; i + W <= n; i += W) narrow(out + i, larger(smaller(load(x + i), most), -most));
+    if (i == n) return;
+    Half rest[W];
+    narrow(rest, larger(smaller(load_some(x + i, int(n - i)), most), -most));
+    std::memcpy(out + i, rest, (n - i) * sizeof(Half));
+}
+
+ALWAYS vf widen_some(const Half* p, int n) {
+    Half rest[W] = {};
+    std::memcpy(rest, p, n * sizeof(Half));
+    return widen(n == W ? p : rest);
+}
+
 template <int V>  // vectors a head
 void attend_to(const float* query, const Keys& keys, float scale, float* out, float* scores) {
     vf q[V], sum[V];
@@ -311,9 +327,9 @@ void attend_to(const float* query, const Keys& keys, float scale, float* out, fl
         sum[v] = all(0.0f);
     }
     const auto products = [&](int place) __attribute__((always_inline)) {
-        const float* key = keys.key[place];
-        vf product = load(key) * q[0];
-        UNROLL for (int v = 1; v < V; ++v) product += load(key + v * W) * q[v];
+        const Half* key = keys.key[place];
+        vf product = widen(key) * q[0];
+        UNROLL for (int v = 1; v < V; ++v) product += widen(key + v * W) * q[v];
         return product;
     };
     int place = 0;
@@ -326,16 +342,16 @@ void attend_to(const float* query, const Keys& keys, float scale, float* out, fl
         for (place = 0; place < keys.length; ++place) scores[place] += keys.bias[place];
     softmax(scores, keys.length);
     for (place = 0; place < keys.length; ++place) {
-        const float* value = keys.key[place] + keys.to_value;
-        UNROLL for (int v = 0; v < V; ++v) sum[v] += load(value + v * W) * scores[place];
+        const Half* value = keys.key[place] + keys.to_value;
+        UNROLL for (int v = 0; v < V; ++v) sum[v] += widen(value + v * W) * scores[place];
     }
     UNROLL for (int v = 0; v < V; ++v) store(out + v * W, sum[v]);
 }
 
 void attend_to_any(const float* query, const Keys& keys, int d, float scale, float* out, float* scores) {
     for (int place = 0; place < keys.length; ++place) {
-        const float* key = keys.key[place];
-        const float product = summed(d, [&](int i, int n) { return some(query + i, n) * some(key + i, n); });
+        const Half* key = keys.key[place];
+        const float product = summed(d, [&](int i, int n) { return some(query + i, n) * widen_some(key + i, n); });
         scores[place] = product * scale + (keys.bias ? keys.bias[place] : 0.0f);
     }
     softmax(scores, keys.length);
@@ -343,7 +359,7 @@ void attend_to_any(const float* query, const Keys& keys, int d, float scale, flo
         const int n = std::min(W, d - i);
         vf sum = all(0.0f);
         for (int place = 0; place < keys.length; ++place)
-            sum += some(keys.key[place] + keys.to_value + i, n) * scores[place];
+            sum += widen_some(keys.key[place] + keys.to_value + i, n) * scores[place];
         put(out + i, sum, n);
     }
 }
@@ -395,6 +411,6 @@ int top(const float* x, int n, int k, int* index) {
 
 #define PROSECTOR_KERNELS(variable) \
     extern const Kernels variable;  \
-    const Kernels variable = {NAME, &calls, quantise, linear, layer_norm, rms_norm, activate, multiply, attend, log_sum, top};
+    const Kernels variable = {NAME, &calls, quantise, linear, layer_norm, rms_norm, activate, multiply, halve, attend, log_sum, top};
 
 }  // namespace prosector

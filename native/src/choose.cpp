@@ -27,7 +27,9 @@ bool runs_here(const Kernels& kernels) {
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vnni");
     }
-    if (&kernels == &avx2_kernels) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (&kernels == &avx2_kernels) {
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    }
 #endif
     return true;
 }

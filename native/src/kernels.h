@@ -12,9 +12,13 @@ namespace prosector {
 
 enum class Activation { none, relu, gelu, gelu_tanh, swish };
 
-// Keys and values of one head, at places that need not lie together; a value lies `to_value` floats behind its key.
+// Keys and values are kept as floats of 16 bits (IEEE's half, these are its bits): each step reads them all, and so half
+// as many bytes.
+using Half = std::uint16_t;
+
+// Keys and values of one head, at places that need not lie together; a value lies `to_value` numbers behind its key.
 struct Keys {
-    const float* const* key;  // of `length` places
+    const Half* const* key;  // of `length` places
     int length;
     std::ptrdiff_t to_value;
     const float* bias;        // what is added to each score, or null
@@ -36,6 +40,9 @@ struct Kernels {
 
     void (*activate)(float* x, std::size_t n, Activation activation);
     void (*multiply)(float* x, const float* y, std::size_t n);
+
+    // The nearest 16-bit floats; what is too large becomes the largest.
+    void (*halve)(const float* x, std::size_t n, Half* out);
 
     // out = Σ softmax(query · key · scale + bias) value, over the places of `keys`; `scores` has room for length + 16.
     void (*attend)(const float* query, const Keys& keys, int d_head, float scale, float* out, float* scores);

@@ -92,7 +92,7 @@ void feed_forward(const Model& model, Work& work, const FeedForward& block, cons
 
 // One query of all heads over some places, whose keys lie at `places`, values kv_width behind.
 void attend(const Model& model, Work& work, const float* query, int length, const float* bias, std::size_t bias_stride,
-            float* out, const std::vector<const float*>& rows) {
+            float* out, const std::vector<const Half*>& rows) {
     const Shape& shape = model.shape;
     const int group = shape.n_heads / shape.n_kv_heads;
     work.places.resize(length);
@@ -114,7 +114,9 @@ void encoder_layer(const Model& model, Work& work, const Layer& layer, const Mem
         work.wide.resize(std::size_t(tokens) * width);
         work.heads.resize(std::size_t(tokens) * shape.q_width());
         work.linear(layer.self.query, in, tokens, work.wide.data());
-        std::vector<const float*> rows;
+        const std::size_t kv = 2 * shape.kv_width();
+        work.halves.resize(tokens * kv);
+        std::vector<const Half*> rows;
         for (std::size_t source = 0; source < memory.start.size(); ++source) {
             const int length = memory.length[source];
             float* first = work.wide.data() + std::size_t(memory.start[source]) * width;
@@ -122,7 +124,9 @@ void encoder_layer(const Model& model, Work& work, const Layer& layer, const Mem
             for (int place = 0; place < length; ++place) {
                 float* row = first + std::size_t(place) * width;
                 rotate_heads(positions, place, row, shape.n_heads + shape.n_kv_heads, shape.d_head);
-                rows[place] = row + shape.q_width();
+                Half* kept = work.halves.data() + (std::size_t(memory.start[source]) + place) * kv;
+                work.kernels.halve(row + shape.q_width(), kv, kept);
+                rows[place] = kept;
             }
             for (int place = 0; place < length; ++place) {
                 // The bias of keys 0 ... length - 1 as seen from here.
@@ -152,8 +156,10 @@ Memory encode(const Model& model, Work& work, const std::vector<std::vector<int>
     for (const Layer& layer : model.encoder.layers) encoder_layer(model, work, layer, memory, tokens);
     if (model.encoder.final_norm) (*model.encoder.final_norm)(work.kernels, work.x.data(), work.x.data(), tokens);
     for (const Layer& layer : model.decoder.layers) {
-        memory.key_value.emplace_back(std::size_t(tokens) * 2 * model.shape.kv_width());
-        work.linear(layer.cross.key_value, work.x.data(), tokens, memory.key_value.back().data());
+        work.wide.resize(std::size_t(tokens) * 2 * model.shape.kv_width());
+        work.linear(layer.cross.key_value, work.x.data(), tokens, work.wide.data());
+        memory.key_value.emplace_back(work.wide.size());
+        work.kernels.halve(work.wide.data(), work.wide.size(), memory.key_value.back().data());
     }
     return memory;
 }
@@ -188,7 +194,7 @@ void Targets::layer(const Layer& layer, int number, int rows, const std::vector<
     const Shape& shape = model_.shape;
     const Positions& positions = model_.decoder.positions;
     const int q = shape.q_width(), kv = 2 * shape.kv_width(), width = q + kv, now = n_steps_ - 1;
-    std::vector<const float*> places;
+    std::vector<const Half*> places;
     work_.heads.resize(std::size_t(rows) * q);
 
     around(model_, work_, layer.norms[0], rows, [&](const float* in, float* x) {
@@ -199,7 +205,7 @@ void Targets::layer(const Layer& layer, int number, int rows, const std::vector<
         for (int row = 0; row < rows; ++row) {
             float* all = work_.wide.data() + std::size_t(row) * width;
             rotate_heads(positions, now, all, shape.n_heads + shape.n_kv_heads, shape.d_head);
-            std::memcpy(kept.back().data() + std::size_t(row) * kv, all + q, kv * sizeof(float));
+            work_.kernels.halve(all + q, kv, kept.back().data() + std::size_t(row) * kv);
         }
         places.resize(n_steps_);
         // The bias of keys 0 ... now as seen from now.
@@ -216,7 +222,7 @@ void Targets::layer(const Layer& layer, int number, int rows, const std::vector<
     around(model_, work_, layer.norms[1], rows, [&](const float* in, float* x) {
         work_.wide.resize(std::size_t(rows) * q);
         work_.linear(layer.cross.query, in, rows, work_.wide.data());
-        const Buffer<float>& memory = memory_.key_value[number];
+        const Buffer<Half>& memory = memory_.key_value[number];
         int last = -1;
         for (int row = 0; row < rows; ++row) {
             const int source = sources[row], length = memory_.length[source];

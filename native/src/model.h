@@ -82,7 +82,8 @@ class Work {
                 Activation activation = Activation::none);
 
     Buffer<float> x, normed, wide, heads, hidden, gate, scores, logits;
-    std::vector<const float*> places;
+    Buffer<Half> halves;  // keys and values of the encoder
+    std::vector<const Half*> places;
 
   private:
     Buffer<std::uint8_t> quantised_;
@@ -92,7 +93,7 @@ class Work {
 // What is kept of some sources while their targets are written.
 struct Memory {
     std::vector<int> start, length;              // of each source among all tokens
-    std::vector<Buffer<float>> key_value;        // of each decoder layer: [tokens, 2 · kv_width]
+    std::vector<Buffer<Half>> key_value;         // of each decoder layer: [tokens, 2 · kv_width]
 };
 
 Memory encode(const Model& model, Work& work, const std::vector<std::vector<int>>& sources);
@@ -112,7 +113,7 @@ class Targets {
     const Memory& memory_;
     Work& work_;
     int n_steps_ = 0;
-    std::vector<std::vector<Buffer<float>>> kept_;  // [layer][step]: [rows, 2 · kv_width]
+    std::vector<std::vector<Buffer<Half>>> kept_;  // [layer][step]: [rows, 2 · kv_width]
     std::vector<std::vector<int>> slots_;           // [row][step]
 };
 

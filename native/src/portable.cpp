@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace {
 
@@ -20,6 +21,30 @@ inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4
                 for (int i = 0; i < 4; ++i) sum[column] += std::int32_t(inputs[i]) * weights[column * 4 + i];
         }
         for (int column = 0; column < 16; ++column) sums[row * 16 + column] = sum[column];
+    }
+}
+
+// Floats of 16 bits have an exponent whose 0 is 15, those of 32 one whose 0 is 127: moved 13 bits, the one is the other
+// over 2^112. Rounding is to the nearest, of two the even.
+typedef float four __attribute__((vector_size(16)));
+
+inline four widen(const std::uint16_t* p) {
+    four v;
+    for (int i = 0; i < 4; ++i) {
+        const std::uint32_t bits = std::uint32_t(p[i] & 0x7fff) << 13 | std::uint32_t(p[i] & 0x8000) << 16;
+        float small;
+        std::memcpy(&small, &bits, sizeof small);
+        v[i] = small * 0x1p112f;
+    }
+    return v;
+}
+inline void narrow(std::uint16_t* p, four v) {
+    for (int i = 0; i < 4; ++i) {
+        const float small = v[i] * 0x1p-112f;
+        std::uint32_t bits;
+        std::memcpy(&bits, &small, sizeof bits);
+        const std::uint32_t rounded = (bits & 0x7fffffff) + 0xfff + (bits >> 13 & 1);
+        p[i] = std::uint16_t(rounded >> 13 | (bits >> 16 & 0x8000));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 
@@ -12,13 +13,18 @@ namespace {
 
 constexpr int MOST_ROWS = 64;  // targets written at once by a thread: more no longer makes a step cheaper
 
-// The bounds of groups of about equal size, at least one for each thread.
-std::vector<int> groups_of(int n, int beam, int threads) {
-    const int most = std::max(1, MOST_ROWS / beam);
-    const int number = std::max((n + most - 1) / most, std::min(n, threads));
-    std::vector<int> bounds;
-    for (int i = 0; i <= number; ++i) bounds.push_back(int((long long)(n)*i / number));
-    return bounds;
+// The sources in groups, by their numbers: as many groups for each thread, and all of about the same work, the longest
+// sources being dealt out first.
+std::vector<std::vector<int>> groups_of(const std::vector<Source>& sources, int beam, int threads) {
+    const int n = int(sources.size()), most = std::max(1, MOST_ROWS / beam), share = std::max(1, std::min(n, threads));
+    const int rounds = (n + most * share - 1) / (most * share);
+    std::vector<int> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return sources[a].ids.size() > sources[b].ids.size(); });
+    std::vector<std::vector<int>> groups(std::size_t(rounds) * share);
+    for (int i = 0; i < n; ++i) groups[i % groups.size()].push_back(order[i]);
+    return groups;
 }
 
 }  // namespace
@@ -42,16 +48,17 @@ std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source
                                             std::to_string(model_.source_words - 1));
     }
     std::vector<std::vector<Hypothesis>> found(sources.size());
-    const std::vector<int> bounds = groups_of(int(sources.size()), std::max(1, how.beam), threads);
+    const auto groups = groups_of(sources, std::max(1, how.beam), threads);
     std::atomic<std::size_t> next{0};
     std::exception_ptr fault;
     const auto work_on = [&] {
         auto work = borrow();
         try {
-            for (std::size_t group = next++; group + 1 < bounds.size(); group = next++) {
-                const std::vector<Source> some(sources.begin() + bounds[group], sources.begin() + bounds[group + 1]);
+            for (std::size_t group = next++; group < groups.size(); group = next++) {
+                std::vector<Source> some;
+                for (int number : groups[group]) some.push_back(sources[number]);
                 auto targets = prosector::search(model_, *work, some, how, special_, wordiness_);
-                std::move(targets.begin(), targets.end(), found.begin() + bounds[group]);
+                for (std::size_t i = 0; i < targets.size(); ++i) found[groups[group][i]] = std::move(targets[i]);
             }
         } catch (...) {
             const std::lock_guard<std::mutex> lock(mutex_);
@@ -59,7 +66,7 @@ std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source
         }
         give_back(std::move(work));
     };
-    const int helpers = std::min<int>(threads, int(bounds.size()) - 1) - 1;
+    const int helpers = std::min<int>(threads, int(groups.size())) - 1;
     std::vector<std::thread> team;
     for (int i = 0; i < helpers; ++i) team.emplace_back(work_on);
     work_on();

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from prosector.attention import KERNELS as KERNELS_OF_OURS
+from prosector.attention.heads import Heads
 from prosector.config.decoding import DecodingConfig
 from prosector.config.folder import TranslatorFolder
 from prosector.config.transformer import TransformerConfig
@@ -45,9 +47,17 @@ class Rounded(nn.Module):
         return y if self.bias is None else y + self.bias
 
 
+def halved(query, key, value, scope, scale=None):
+    """Attention to keys and values that are kept in 16 bits."""
+    return KERNELS_OF_OURS["written-out"](query, key.half().float(), value.half().float(), scope, scale)
+
+
 def rounded(model):
-    """A copy whose linear maps are rounded."""
+    """A copy whose linear maps are rounded, and whose keys and values are kept in 16 bits."""
     model = copy.deepcopy(model)
+    for module in model.modules():
+        if isinstance(module, Heads):
+            module.kernel = halved
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Linear):
@@ -125,14 +135,16 @@ def asked(folder, model, decoding, kernels, sources=SOURCES, guarded=False, thre
 
 
 def assert_same(found, wanted):
-    """The same hypotheses with the same log p, but for a number that was rounded the other way here and there: then
-    log p is a little off, and two hypotheses that are as good may change places."""
+    """The same hypotheses with the same log p. Of one source in four a number may have been rounded the other way:
+    these models are so steep that this moves log p by some tenths, and two hypotheses may change places."""
+    alike = 0
     for some, others in zip(found, wanted, strict=True):
-        assert [one.log_p for one in some] == pytest.approx([other.log_p for other in others], abs=5e-2)
-        assert [one.score for one in some] == pytest.approx([other.score for other in others], abs=5e-2)
         assert [one.finished for one in some] == [other.finished for other in others]
-    alike = sum(some[0].ids == others[0].ids for some, others in zip(found, wanted, strict=True))
-    assert alike >= len(found) - 1
+        pairs = [(one.log_p, other.log_p) for one, other in zip(some, others, strict=True)]
+        pairs += [(one.score, other.score) for one, other in zip(some, others, strict=True)]
+        assert all(one == pytest.approx(other, abs=1.0) for one, other in pairs)
+        alike += some[0].ids == others[0].ids and all(one == pytest.approx(other, abs=5e-2) for one, other in pairs)
+    assert alike >= len(found) - len(found) // 4
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
@@ -170,6 +182,24 @@ def test_the_kernels_that_were_asked_for_are_those_that_ran(kernels):
     ran = {name for name, count in core.counts() if count > before[name]}
     assert ran == {kernels}
     assert compiled(folder, model, kernels).kernels == kernels
+
+
+@pytest.mark.skipif(len(KERNELS) < 2, reason="this machine runs one kind alone")
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("name", ["pre-norm", "post-norm", "geglu, all tied", "odd heads"])
+def test_all_kinds_of_kernels_find_the_same(name, beam):
+    """Floats differ in the last digit, and then seldom is anything rounded the other way."""
+    folder, model = made(**CONFIGS[name])
+    best, *others = [
+        native.searched(compiled(folder, model, kernels), SOURCES, [12] * 4, [], [], DecodingConfig(beam=beam), 1)
+        for kernels in KERNELS
+    ]
+    for other in others:
+        alike = [
+            one[0].ids == two[0].ids and one[0].log_p == pytest.approx(two[0].log_p, abs=1e-3)
+            for one, two in zip(best, other, strict=True)
+        ]
+        assert sum(alike) >= 3
 
 
 @pytest.mark.parametrize("beam", [1, 4])
