@@ -134,7 +134,7 @@ class NativeTranslator(TextTranslator):
         self.special = config.model.special  # type: ignore[union-attr]  # a Transformer's, or there were no core
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
+    def load(cls, folder: str | Path, kernels: str = "") -> Self:
         """The translator in a model's folder; PyTorch is imported only if its positions ask for it.
 
         Raises:
@@ -152,7 +152,7 @@ class NativeTranslator(TextTranslator):
             from prosector.decoding.folder import with_weights
 
             arrays = arrays_of(with_weights(folder, config.model), n_rows(config))
-        return cls(config, arrays, *read_tokenizers(folder, config))
+        return cls(config, arrays, *read_tokenizers(folder, config), kernels=kernels)
 
     def longest_target(self, source_length: int, decoding: DecodingConfig) -> int:
         """As PyTorch's, and no longer than the tables of positions."""
