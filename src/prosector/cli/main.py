@@ -17,6 +17,7 @@ from prosector.cli import (
     conformance,
     demo,
     evaluate,
+    explain,
     export,
     fill,
     generate,
@@ -33,6 +34,7 @@ EXAMPLES = """\b
 Examples:
   prosector translate 我喜欢深度学习。
   prosector translate --input letter.zh.txt --output letter.en.txt
+  prosector explain 我喜欢深度学习。
   prosector train demo --data pairs.tsv --out runs/mine
   prosector evaluate --model zh-en --data pairs.tsv
   prosector COMMAND --help
@@ -73,6 +75,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "generate": (generate.generate, generate.HELP),
     "fill": (fill.fill, fill.HELP),
     "predict": (predict.predict, predict.HELP),
+    "explain": (explain.explain, explain.HELP),
     "evaluate": (evaluate.evaluate, evaluate.HELP),
     "conformance": (conformance.conformance, conformance.HELP),
     "import": (import_.import_, import_.HELP),

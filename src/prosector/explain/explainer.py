@@ -1,0 +1,99 @@
+"""A model that explains itself: runs it, keeps the last few runs, and answers what the page asks of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import torch
+
+from prosector.decoding import Translator
+from prosector.explain.arrays import Precision
+from prosector.explain.options import RunOptions
+from prosector.explain.positions import positions
+from prosector.explain.translation import greedily, translate
+from prosector.explain.value import Cell, arithmetic
+
+FORMAT = 1
+KEPT = 8  # runs whose values are kept to be asked for
+WHATIF_VALUES = ("decoder.*.cross.weights", "decoder.*.self.weights", "encoder.*.attention.weights")
+
+
+class Explainer:
+    """A translator and its last runs. One run at a time: two would only share the processor.
+
+    Args:
+        name: what the model is called.
+        translator: the model.
+    """
+
+    def __init__(self, name: str, translator: Translator) -> None:
+        self.name, self.translator = name, translator
+        self.runs: OrderedDict[int, Any] = OrderedDict()
+        self.number = 0
+        self.lock = Lock()
+
+    @cached_property
+    def positions(self) -> dict[str, Any]:
+        """Its encodings, and all others."""
+        return positions(self.translator.model)
+
+    def run(self, options: RunOptions, precision: Precision = "f4", keep: tuple[str, ...] = ("*",)) -> dict[str, Any]:
+        """Run the model, and say all about it.
+
+        Raises:
+            ValueError: it cannot be run so.
+        """
+        with self.lock, torch.inference_mode():
+            run = translate(self.translator, options)
+            document = run.document(precision, keep)
+            self.number += 1
+            self.runs[self.number] = run.seen
+            while len(self.runs) > KEPT:
+                self.runs.popitem(last=False)
+            document |= {"format": FORMAT, "run": self.number, "model": self.name}
+            document["greedy"] = greedily(self.translator, options) if run.tree else None
+            return document
+
+    def page(self, options: RunOptions, precision: Precision = "f4", keep: tuple[str, ...] = ("*",)) -> dict[str, Any]:
+        """What the page begins with: a run, and the encodings of positions."""
+        return self.run(options, precision, keep) | {"positions": self.positions}
+
+    def value(self, number: int, cell: Cell) -> dict[str, Any]:
+        """The arithmetic of one cell of a run.
+
+        Raises:
+            ValueError: the run is no longer kept, or there is no such cell.
+        """
+        with self.lock, torch.inference_mode():
+            if number not in self.runs:
+                raise ValueError(f"run {number} is no longer kept, only the last {KEPT} are; run the sentence again")
+            return arithmetic(self.runs[number], cell)
+
+    def whatifs(self, options: RunOptions) -> Iterator[dict[str, Any]]:
+        """What would be without the mask, without positions, without each head: for a page without a server."""
+        for change in self.changes(options):
+            document = self.run(options.model_copy(update=change), "f2", WHATIF_VALUES)
+            yield {name: document[name] for name in WHATIF_PARTS}
+
+    def changes(self, options: RunOptions) -> list[dict[str, Any]]:
+        """The changes that a page without a server brings along; none if the model has nothing to take away."""
+        modules = self.translator.model.named_modules()
+        heads = [(address, head) for address, part in modules for head in range(n_heads(part))]
+        if not heads:
+            return []
+        singles = [{"heads_off": ((address, head),)} for address, head in heads]
+        return [{"mask_off": True}, {"positions_off": True}, *singles]
+
+
+WHATIF_PARTS = ("options", "sequences", "output", "written", "score", "steps", "values", "greedy")
+
+
+def n_heads(module: torch.nn.Module) -> int:
+    """How many heads an attention has; 0 of what is none."""
+    from prosector.attention import MultiHeadAttention
+
+    return module.n_heads if isinstance(module, MultiHeadAttention) else 0

@@ -1,0 +1,34 @@
+"""The recorded values of a run, for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from prosector.explain.arrays import Precision, packed
+from prosector.observe import Seen
+from prosector.observe.roles import head_roles
+
+LEFT_OUT = ("logits", "*recomputed")  # a score for each of thousands of words; the page gets the likeliest
+
+
+def recorded(seen: Seen, precision: Precision, keep: Sequence[str]) -> dict[str, Any]:
+    """The values of one sentence by address, the batch's dimension dropped."""
+    wanted = [
+        address
+        for address in seen
+        if any(fnmatchcase(address, pattern) for pattern in keep)
+        and not any(fnmatchcase(address, pattern) for pattern in LEFT_OUT)
+    ]
+    return {address: packed(seen[address][0], precision) for address in wanted}
+
+
+def roles(seen: Seen) -> dict[str, list[dict[str, Any]]]:
+    """What each head is for, by the address of its attention: the place that it looks at most, and all shares."""
+    return {
+        address: [
+            {"name": head.name, **{key: round(value, 4) for key, value in head._asdict().items()}} for head in heads
+        ]
+        for address, heads in head_roles(seen).items()
+    }
