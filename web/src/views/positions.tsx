@@ -1,0 +1,111 @@
+// Positions: each encoding as a picture, how alike positions are at each distance, and RoPE turning.
+import { extent } from "d3-array";
+import { scaleLinear } from "d3-scale";
+import { line } from "d3-shape";
+import { usePage } from "../context";
+import type { Act, Acting, Encoding } from "../document";
+import { Matrix } from "../parts/matrix";
+import { useWidth } from "../parts/size";
+import { unpack } from "../tensor";
+import { Clocks } from "./clocks";
+
+const ACTS: Act[] = ["embed", "rotate", "bias"];
+
+export function PositionsView() {
+  const { document, words } = usePage();
+  const all = document.positions?.all ?? [];
+  const own = document.positions?.own ?? [];
+  const rope = [...own, ...all].find((encoding) => encoding.frequencies);
+  return (
+    <div class="positions">
+      <h2>{words.positions}</h2>
+      <p class="lead">{words.positionsHint}</p>
+      <div class="encodings">
+        {own.slice(0, 1).map((encoding) => (
+          <Card key="own" encoding={encoding} isOwn />
+        ))}
+        {all.map((encoding) => (
+          <Card key={encoding.kind} encoding={encoding} />
+        ))}
+      </div>
+      {rope?.frequencies && <Clocks frequencies={rope.frequencies} />}
+    </div>
+  );
+}
+
+function Card({ encoding, isOwn }: { encoding: Encoding; isOwn?: boolean }) {
+  const { words } = usePage();
+  const kind = encoding.kind.toLowerCase().replace("rotary", "rope").replace("onehot", "one-hot");
+  const [title, text] = words.encodings[kind] ?? [encoding.kind, words.yourOwn];
+  return (
+    <article class={`encoding ${isOwn ? "own" : ""}`}>
+      <h3>
+        {title} {isOwn && <em>{words.own}</em>}
+      </h3>
+      <p>
+        {text} {encoding.untrained && <em>({words.untrained})</em>}
+      </p>
+      {ACTS.map((act) => {
+        const acting = encoding[act];
+        return acting && <ActingOf key={act} act={act} acting={acting} name={title} />;
+      })}
+    </article>
+  );
+}
+
+function ActingOf({ act, acting, name }: { act: Act; acting: Acting; name: string }) {
+  const { words } = usePage();
+  const [place, width] = useWidth<HTMLDivElement>(300);
+  const picture = unpack(acting.picture);
+  const room = Math.max(120, width - 2);
+  return (
+    <div class="acting" ref={place}>
+      <h4>{words.acts[act]}</h4>
+      <Matrix label={`${name}: ${words.acts[act]}`} values={picture} scale="signed" width={room} height={Math.round(room * 0.62)} bare />
+      <p class="axes">
+        <span>↓ {words.position}</span>
+        <span>→ {act === "bias" ? words.keyPosition : words.feature}</span>
+      </p>
+      <Curve acting={acting} width={room} />
+    </div>
+  );
+}
+
+const HEIGHT = 84;
+
+/** Similarity, or bias, against distance; a line a head. */
+function Curve({ acting, width }: { acting: Acting; width: number }) {
+  const { words } = usePage();
+  const all = acting.similarity.flat();
+  const [low = 0, high = 1] = extent(all);
+  const length = acting.similarity[0]?.length ?? 1;
+  const x = scaleLinear([0, length - 1], [26, width - 4]);
+  const y = scaleLinear([Math.min(0, low), Math.max(high, 0.001)], [HEIGHT - 4, 6]);
+  const path = line<number>(
+    (_, distance) => x(distance),
+    (value) => y(value),
+  );
+  return (
+    <figure class="curve">
+      <svg width={width} height={HEIGHT + 14} viewBox={`0 0 ${width} ${HEIGHT + 14}`} role="img" aria-label={words.similarity}>
+        {y.ticks(3).map((tick) => (
+          <g key={tick} class="tick">
+            <line x1={26} x2={width - 4} y1={y(tick)} y2={y(tick)} />
+            <text x={22} y={y(tick) + 3} text-anchor="end">
+              {tick}
+            </text>
+          </g>
+        ))}
+        {acting.similarity.map((row, head) => (
+          <path key={head} d={path(row) ?? ""} style={{ opacity: 1 - head * 0.18 }} />
+        ))}
+        {[0, 16, 32].map((tick) => (
+          <text key={tick} class="tick" x={x(tick)} y={HEIGHT + 10} text-anchor="middle">
+            {tick}
+          </text>
+        ))}
+      </svg>
+      <figcaption>{words.similarity}</figcaption>
+    </figure>
+  );
+}

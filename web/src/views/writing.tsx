@@ -1,0 +1,45 @@
+// Writing: what may come at each step, why the chosen word was chosen, and the beam as a tree.
+import { usePage } from "../context";
+import { Candidates, percent } from "../parts/candidates";
+import { joined, shown } from "../parts/tokens";
+import { Beam } from "./beam";
+import { Lens, Looked, Shares } from "./why";
+
+export function WritingView() {
+  const { document, state, go, words } = usePage();
+  const step = Math.min(Math.max(state.step, 0), document.steps.length - 1);
+  return (
+    <div class="writing">
+      <section>
+        <h2>{words.writing}</h2>
+        <p class="lead">{words.writingHint}</p>
+        <ol class="steps">
+          {document.steps.map((each, number) => {
+            const before = document.written.slice(0, number);
+            return (
+              <li key={number} class={number === step ? "chosen" : ""}>
+                <button type="button" aria-pressed={number === step} onClick={() => go({ step: number, cell: null })}>
+                  <span class="number">{number + 1}</span>
+                  <span class="so-far">
+                    {joined(before)} <b class={each.chosen?.token.special ? "special" : ""}>{shown(each.chosen?.token)}</b>
+                  </span>
+                  <span class="p">{each.chosen && percent(each.chosen.p)}</span>
+                </button>
+              </li>
+            );
+          })}
+        </ol>
+      </section>
+      <section class="step" aria-live="polite">
+        <h3>
+          {words.step} {step + 1}: {words.candidates}
+        </h3>
+        <Candidates step={document.steps[step]} most={8} />
+        <Looked step={step} />
+        <Shares step={step} />
+        <Lens step={step} />
+      </section>
+      {document.tree ? <Beam tree={document.tree} /> : <p class="note">{words.sampled}</p>}
+    </div>
+  );
+}
