@@ -72,7 +72,10 @@ def measured(encoding: Position, d_model: int, n_heads: int, d_head: int) -> dic
         if "embed" in acts:
             added = encoding.embed(torch.zeros(1, N_POSITIONS, d_model), at)[0]
             unit = nn.functional.normalize(added.float(), dim=-1)
-            shown["embed"] = {"picture": packed(added[:, :64]), "similarity": by_distance(unit @ unit.T)}
+            shown["embed"] = {
+                "picture": packed(added[:, some_pairs(d_model)]),
+                "similarity": by_distance(unit @ unit.T),
+            }
         if "rotate" in acts:
             same = torch.full((1, 1, N_POSITIONS, d_head), d_head**-0.5)
             query, key = (turned[0, 0] for turned in encoding.rotate(same, same, at, at))
@@ -85,6 +88,12 @@ def measured(encoding: Position, d_model: int, n_heads: int, d_head: int) -> dic
         shown["frequencies"] = encoding.frequencies(torch.float64, torch.device("cpu")).tolist()
         shown["layout"] = encoding.layout
     return shown
+
+
+def some_pairs(d_model: int) -> list[int]:
+    """64 features at most, from the first to the last, in pairs, since many encodings work in pairs."""
+    step = max(1, d_model // 64)
+    return [feature for feature in range(d_model) if feature // 2 % step == 0][:64]
 
 
 def by_distance(table: Tensor) -> list[list[float]]:

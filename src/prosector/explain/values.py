@@ -8,7 +8,7 @@ from typing import Any
 
 from prosector.explain.arrays import Precision, packed
 from prosector.observe import Seen
-from prosector.observe.roles import head_roles
+from prosector.observe.roles import Roles, head_roles
 
 LEFT_OUT = ("logits", "*recomputed")  # a score for each of thousands of words; the page gets the likeliest
 
@@ -28,7 +28,15 @@ def roles(seen: Seen) -> dict[str, list[dict[str, Any]]]:
     """What each head is for, by the address of its attention: the place that it looks at most, and all shares."""
     return {
         address: [
-            {"name": head.name, **{key: round(value, 4) for key, value in head._asdict().items()}} for head in heads
+            {"name": name_of(head, address)} | {place: round(share, 4) for place, share in head._asdict().items()}
+            for head in heads
         ]
         for address, heads in head_roles(seen).items()
     }
+
+
+def name_of(head: Roles, address: str) -> str:
+    """The place that a head looks at most; from one sequence to another none is before, the same, or after."""
+    if not address.endswith(".cross"):
+        return head.name
+    return head._replace(previous=0.0, same=0.0, next=0.0).name

@@ -25,6 +25,7 @@ interface Props {
   bare?: boolean;
 }
 
+const HAN = /[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]/; // characters that stand upright in a column
 const READABLE = { width: 34, height: 17 };
 
 export function Matrix(props: Props) {
@@ -71,10 +72,10 @@ export function Matrix(props: Props) {
   return (
     <div class={`matrix ${props.bare ? "bare" : ""}`}>
       {columns && (
-        <div class={`columns ${upright ? "upright" : ""}`} style={{ width: `${width}px`, "--cell": `${w}px` }}>
+        <div class={`columns ${upright ? "upright" : ""}`} style={{ width: `${width}px`, ...(upright ? { height: `${heightOf(columns)}px` } : {}) }}>
           {columns.map((token, i) => (
             <span key={i} class={marked?.[1] === i ? "marked" : ""} style={{ width: `${w}px` }}>
-              <i>{shown(token)}</i>
+              <i class={HAN.test(shown(token)) ? "han" : ""}>{shown(token)}</i>
             </span>
           ))}
         </div>
@@ -125,6 +126,12 @@ export function Matrix(props: Props) {
 function Box({ at, w, h, ...rest }: { class: string; at: [number, number]; w: number; h: number }) {
   const place = { left: `${at[1] * w}px`, top: `${at[0] * h}px`, width: `${w}px`, height: `${h}px` };
   return <span {...rest} style={place} />;
+}
+
+/** The room that upright labels need, 104 pixels at most. */
+function heightOf(tokens: Token[]): number {
+  const lengths = tokens.map((token) => [...shown(token)].reduce((sum, c) => sum + (HAN.test(c) ? 12.5 : 7.6), 8));
+  return Math.min(104, Math.max(...lengths));
 }
 
 function longest(tokens: Token[]): number {

@@ -70,7 +70,7 @@ function Group({ name, members, chosen, head }: { name: string; members: Attenti
                   onClick={() => go({ at: attention.address, head: number, cell: null })}
                 >
                   {weights && <Thumbnail values={weights.part(number)} />}
-                  <small>{role && role.name !== "mixed" ? words.role[role.name] : " "}</small>
+                  <small>{(role && words.roleShort[role.name]) ?? " "}</small>
                 </button>
               );
             })}

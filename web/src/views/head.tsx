@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { usePage } from "../context";
 import type { Attention, Token } from "../document";
 import { Matrix } from "../parts/matrix";
+import { Formula } from "../parts/formula";
 import { useWidth } from "../parts/size";
 import type { Scale } from "../colours";
 import { Tensor, unpackFrom } from "../tensor";
@@ -118,7 +119,7 @@ function Scores({
   const scaledText = isRoot ? words.scaledText(d) : words.scaledBy((attention.scale ?? 1).toPrecision(3));
   const common = { attention, head, queries, keys, width };
   return (
-    <div class="scores">
+    <div class="score-tables">
       {raw && <Table {...common} name="scores" values={raw} scale="signed" title={words.raw} text={words.rawText} />}
       {scores && (
         <Table {...common} name="scores" values={scores} scale="signed" title={words.scaled} text={bias ? `${scaledText}, ${words.plusPosition}` : scaledText} />
@@ -153,13 +154,17 @@ function Table(props: {
   const { attention, head, values, name } = props;
   const address = `${attention.address}.${name}`;
   const cell = state.cell;
-  const most = Math.min(props.width - 80, props.width > 900 ? (props.width - 260) / 2 : 620, 44 * values.columns);
+  const share = props.width > 1000 ? (props.width - 110) / 4 - 78 : props.width > 700 ? (props.width - 40) / 2 - 78 : 620;
+  const most = Math.min(props.width - 80, share, 44 * values.columns);
   const room = Math.max(most, Math.min(props.width - 80, 8 * values.columns));
   const height = Math.max(7, Math.min(26, room / values.columns)) * values.rows;
   return (
     <figure class={`stage ${name}`}>
       <figcaption>
-        <b>{props.title}</b> {props.text}
+        <b>
+          <Formula text={props.title} />
+        </b>{" "}
+        {props.text}
       </figcaption>
       <Matrix
         label={`${props.title}, ${address}`}

@@ -1,6 +1,7 @@
 // A part that is open: what it does, what it is made of, the numbers that came out of it.
 import { usePage } from "../context";
 import { attentionsOf, type Document, type Sublayer } from "../document";
+import { Formula } from "../parts/formula";
 import { Matrix } from "../parts/matrix";
 import { useWidth } from "../parts/size";
 import { Candidates } from "../parts/candidates";
@@ -18,7 +19,11 @@ export function Part() {
     <article class="part" aria-live="polite">
       <h2>{title}</h2>
       {!at.includes(":") && at !== "words" && <p class="address">{at}</p>}
-      {formula && <p class="formula">{formula}</p>}
+      {formula && (
+        <p class="formula">
+          <Formula text={formula} />
+        </p>
+      )}
       <p>{text}</p>
       <Facts document={document} at={at} weights={weights} attention={attention} />
       {attention && (

@@ -13,8 +13,8 @@ const ACTS: Act[] = ["embed", "rotate", "bias"];
 
 export function PositionsView() {
   const { document, words } = usePage();
-  const all = document.positions?.all ?? [];
   const own = document.positions?.own ?? [];
+  const all = (document.positions?.all ?? []).filter((encoding) => nameOf(encoding) !== (own[0] && nameOf(own[0])));
   const rope = [...own, ...all].find((encoding) => encoding.frequencies);
   return (
     <div class="positions">
@@ -33,10 +33,15 @@ export function PositionsView() {
   );
 }
 
+/** An encoding by the name that configs know it by; a class of the user's own keeps its own. */
+function nameOf(encoding: Encoding): string {
+  const name = encoding.kind.toLowerCase();
+  return { rotary: "rope", onehot: "one-hot" }[name] ?? name;
+}
+
 function Card({ encoding, isOwn }: { encoding: Encoding; isOwn?: boolean }) {
   const { words } = usePage();
-  const kind = encoding.kind.toLowerCase().replace("rotary", "rope").replace("onehot", "one-hot");
-  const [title, text] = words.encodings[kind] ?? [encoding.kind, words.yourOwn];
+  const [title, text] = words.encodings[nameOf(encoding)] ?? [encoding.kind, words.yourOwn];
   return (
     <article class={`encoding ${isOwn ? "own" : ""}`}>
       <h3>
@@ -66,7 +71,7 @@ function ActingOf({ act, acting, name }: { act: Act; acting: Acting; name: strin
         <span>↓ {words.position}</span>
         <span>→ {act === "bias" ? words.keyPosition : words.feature}</span>
       </p>
-      <Curve acting={acting} width={room} />
+      <Curve acting={acting} width={room} label={act === "bias" ? words.biasAt : words.similarity} />
     </div>
   );
 }
@@ -74,12 +79,11 @@ function ActingOf({ act, acting, name }: { act: Act; acting: Acting; name: strin
 const HEIGHT = 84;
 
 /** Similarity, or bias, against distance; a line a head. */
-function Curve({ acting, width }: { acting: Acting; width: number }) {
-  const { words } = usePage();
+function Curve({ acting, width, label }: { acting: Acting; width: number; label: string }) {
   const all = acting.similarity.flat();
   const [low = 0, high = 1] = extent(all);
   const length = acting.similarity[0]?.length ?? 1;
-  const x = scaleLinear([0, length - 1], [26, width - 4]);
+  const x = scaleLinear([0, length - 1], [36, width - 4]);
   const y = scaleLinear([Math.min(0, low), Math.max(high, 0.001)], [HEIGHT - 4, 6]);
   const path = line<number>(
     (_, distance) => x(distance),
@@ -87,11 +91,11 @@ function Curve({ acting, width }: { acting: Acting; width: number }) {
   );
   return (
     <figure class="curve">
-      <svg width={width} height={HEIGHT + 14} viewBox={`0 0 ${width} ${HEIGHT + 14}`} role="img" aria-label={words.similarity}>
+      <svg width={width} height={HEIGHT + 14} viewBox={`0 0 ${width} ${HEIGHT + 14}`} role="img" aria-label={label}>
         {y.ticks(3).map((tick) => (
           <g key={tick} class="tick">
-            <line x1={26} x2={width - 4} y1={y(tick)} y2={y(tick)} />
-            <text x={22} y={y(tick) + 3} text-anchor="end">
+            <line x1={36} x2={width - 4} y1={y(tick)} y2={y(tick)} />
+            <text x={32} y={y(tick) + 3} text-anchor="end">
               {tick}
             </text>
           </g>
@@ -105,7 +109,7 @@ function Curve({ acting, width }: { acting: Acting; width: number }) {
           </text>
         ))}
       </svg>
-      <figcaption>{words.similarity}</figcaption>
+      <figcaption>{label}</figcaption>
     </figure>
   );
 }

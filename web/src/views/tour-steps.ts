@@ -1,5 +1,5 @@
 // The twelve steps of the tour: what each says, and the state of the page that it shows; both of this very run.
-import { attentionsOf, type Attention, type Document } from "../document";
+import { attentionsOf, type Attention, type Document, type Token } from "../document";
 import { shown } from "../parts/tokens";
 import type { State, View } from "../state";
 import { unpackFrom } from "../tensor";
@@ -10,25 +10,36 @@ export interface TourStep {
   state: Partial<State> & { view: View };
 }
 
-/** The place of the largest weight of a head. */
-function strongest(document: Document, attention: Attention, head: number): [number, number] {
-  const weights = unpackFrom(document.values, `${attention.address}.weights`)?.part(head);
-  let best: [number, number] = [0, 0];
-  if (!weights) return best;
-  for (let row = 0; row < weights.rows; row++)
-    for (let column = 0; column < weights.columns; column++)
-      if (row !== column && weights.at(row, column) > (best[0] === best[1] ? 0 : weights.at(...best))) best = [row, column];
-  return best;
+const isWord = (token: Token | undefined) => !!token && !token.special && /\p{L}/u.test(token.text);
+
+interface Look {
+  attention: Attention;
+  head: number;
+  row: number;
+  column: number;
+  weight: number;
 }
 
-/** The head of some attentions whose weights are closest to one word each: the most legible. */
-function clearest(document: Document, attentions: Attention[]): [Attention, number] | null {
-  let best: [Attention, number] | null = null;
-  let least = Infinity;
-  for (const attention of attentions)
-    for (const [head, role] of (document.roles[attention.address] ?? []).entries())
-      if (role.name !== "first" && role.spread < least) [least, best] = [role.spread, [attention, head]];
-  return best ?? (attentions[0] ? [attentions[0], 0] : null);
+/** Of some attentions the head that tells most: the one in which words look most at other words, and its largest weight. */
+function clearest(document: Document, attentions: Attention[]): Look | null {
+  let best: (Look & { clear: number }) | null = null;
+  for (const attention of attentions) {
+    const [queries, keys] = [document.sequences[attention.queries] ?? [], document.sequences[attention.keys] ?? []];
+    for (let head = 0; head < (attention.heads ?? 0); head++) {
+      const weights = unpackFrom(document.values, `${attention.address}.weights`)?.part(head);
+      if (!weights) continue;
+      const found = { attention, head, row: 0, column: 0, weight: -1, clear: 0 };
+      queries.forEach((query, row) => {
+        if (!isWord(query)) return;
+        const others = keys.map((key, column) => (isWord(key) && (attention.kind === "cross" || row !== column) ? weights.at(row, column) : 0));
+        const most = Math.max(...others);
+        found.clear += most;
+        if (most > found.weight) Object.assign(found, { row, column: others.indexOf(most), weight: most });
+      });
+      if (!best || found.clear > best.clear) best = found;
+    }
+  }
+  return best;
 }
 
 export function tourOf(document: Document): TourStep[] {
@@ -39,12 +50,10 @@ export function tourOf(document: Document): TourStep[] {
   const across = clearest(document, attentions.filter((each) => each.kind === "cross"));
   const [firstStack, lastStack] = [document.machine.stacks[0], document.machine.stacks.at(-1)];
   if (!looking || !backwards || !firstStack || !lastStack) return [];
-  const [attention, head] = looking;
-  const [row, column] = strongest(document, attention, head);
+  const { attention, head, row, column, weight } = looking;
   const cell = (name: string, c = column) => ({ address: `${attention.address}.${name}`, head, row, column: c });
   const tokens = document.sequences[firstStack.sequence] ?? [];
   const [from, to] = [shown(tokens[row]), shown(tokens[column])];
-  const weight = unpackFrom(document.values, `${attention.address}.weights`)?.part(head).at(row, column) ?? 0;
   const first = shown(document.written[0]);
   const at = { view: "attention" as const, at: attention.address, head };
   const list = tokens.map(shown).join(" · ");
@@ -127,7 +136,7 @@ export function tourOf(document: Document): TourStep[] {
         "What is written asks, what was read answers. In this head one can see which word comes from which: nobody told the model, it found the alignment by itself.",
         "写的提问，读的回答。在这个头里看得出哪个词来自哪个词：没有人教过它，对齐是模型自己找到的。",
       ],
-      state: across ? { view: "attention", at: across[0].address, head: across[1] } : { view: "machine", at: lastStack.address },
+      state: across ? { view: "attention", at: across.attention.address, head: across.head } : { view: "machine", at: lastStack.address },
     },
     {
       title: ["The first word", "第一个词"],

@@ -4,6 +4,7 @@ import { attentionsOf, type Document, type Token } from "../document";
 import { percent } from "../parts/candidates";
 import { shown } from "../parts/tokens";
 import { unpackFrom } from "../tensor";
+import type { Words } from "../words/en";
 import { layerName } from "../words/meaning";
 
 /** The mean over all heads and layers of what a written token looked at. */
@@ -68,8 +69,8 @@ export function Shares({ step }: { step: number }) {
       <ol class="shares">
         {most.map(([address, share]) => (
           <li key={address}>
-            <button type="button" onClick={() => go(placeOf(document, address))}>
-              {address}
+            <button type="button" title={address} onClick={() => go(placeOf(document, address))}>
+              {shareName(address, words)}
             </button>
             <span class="bar two-sided">
               <span class={share < 0 ? "negative" : "positive"} style={{ width: `${(Math.abs(share) / largest) * 50}%` }} />
@@ -85,6 +86,21 @@ export function Shares({ step }: { step: number }) {
       </ol>
     </>
   );
+}
+
+/** A part by its layer and its kind: decoder.2.cross.head 3 is “Layer 3 · Cross-attention 4”. */
+function shareName(address: string, words: Words): string {
+  const found = /^\w+\.(\d+)\.(\w+)(?:\.(head (\d+)|bias))?$/.exec(address);
+  const kinds: Record<string, string> = {
+    self: words.self,
+    attention: words.self,
+    cross: words.cross,
+    feed_forward: words.feedForward,
+  };
+  const kind = found?.[2] && kinds[found[2]];
+  if (!found || !kind) return address;
+  const rest = found[4] ? ` ${Number(found[4]) + 1}` : found[3] ? ` ${found[3]}` : "";
+  return `${layerName(Number(found[1]), words)} · ${kind}${rest}`;
 }
 
 /** Where a part is to be seen: a head in the view of attention, anything else in the machine. */

@@ -29,6 +29,7 @@ export function WritingView() {
             );
           })}
         </ol>
+        <Lens step={step} />
       </section>
       <section class="step" aria-live="polite">
         <h3>
@@ -37,7 +38,6 @@ export function WritingView() {
         <Candidates step={document.steps[step]} most={8} />
         <Looked step={step} />
         <Shares step={step} />
-        <Lens step={step} />
       </section>
       {document.tree ? <Beam tree={document.tree} /> : <p class="note">{words.sampled}</p>}
     </div>
