@@ -116,7 +116,6 @@ export interface Outcome {
   score: number;
   steps: Step[];
   values: Record<string, Packed>;
-  greedy: string | null;
 }
 
 export interface Document extends Outcome {
@@ -133,6 +132,7 @@ export interface Document extends Outcome {
   lens: { token: Token; p: number }[][] | null;
   shares: Record<string, number>[] | null;
   tree: Tree | null;
+  greedy: string | null;
   positions?: { own: Encoding[]; all: Encoding[] };
   whatifs?: Outcome[];
 }

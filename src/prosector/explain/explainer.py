@@ -14,8 +14,9 @@ from prosector.decoding import Translator
 from prosector.explain.arrays import Precision
 from prosector.explain.options import RunOptions
 from prosector.explain.positions import positions
-from prosector.explain.translation import greedily, translate
+from prosector.explain.translation import translate
 from prosector.explain.value import Cell, arithmetic
+from prosector.explain.values import recorded
 
 FORMAT = 1
 KEPT = 8  # runs whose values are kept to be asked for
@@ -41,7 +42,7 @@ class Explainer:
         """Its encodings, and all others."""
         return positions(self.translator.model)
 
-    def run(self, options: RunOptions, precision: Precision = "f4", keep: tuple[str, ...] = ("*",)) -> dict[str, Any]:
+    def run(self, options: RunOptions) -> dict[str, Any]:
         """Run the model, and say all about it.
 
         Raises:
@@ -49,18 +50,21 @@ class Explainer:
         """
         with self.lock, torch.inference_mode():
             run = translate(self.translator, options)
-            document = run.document(precision, keep)
+            document = run.document()
             self.number += 1
             self.runs[self.number] = run.seen
             while len(self.runs) > KEPT:
                 self.runs.popitem(last=False)
             document |= {"format": FORMAT, "run": self.number, "model": self.name}
-            document["greedy"] = greedily(self.translator, options) if run.tree else None
             return document
 
-    def page(self, options: RunOptions, precision: Precision = "f4", keep: tuple[str, ...] = ("*",)) -> dict[str, Any]:
+    def page(self, options: RunOptions) -> dict[str, Any]:
         """What the page begins with: a run, and the encodings of positions."""
-        return self.run(options, precision, keep) | {"positions": self.positions}
+        return self.run(options) | {"positions": self.positions}
+
+    def values(self, number: int, precision: Precision, keep: tuple[str, ...]) -> dict[str, Any]:
+        """The recorded values of a run that is kept, in another precision, or fewer of them."""
+        return recorded(self.runs[number], precision, keep)
 
     def value(self, number: int, cell: Cell) -> dict[str, Any]:
         """The arithmetic of one cell of a run.
@@ -76,8 +80,8 @@ class Explainer:
     def whatifs(self, options: RunOptions) -> Iterator[dict[str, Any]]:
         """What would be without the mask, without positions, without each head: for a page without a server."""
         for change in self.changes(options):
-            document = self.run(options.model_copy(update=change), "f2", WHATIF_VALUES)
-            yield {name: document[name] for name in WHATIF_PARTS}
+            with self.lock, torch.inference_mode():
+                yield translate(self.translator, options.model_copy(update=change)).outcome("f2", WHATIF_VALUES)
 
     def changes(self, options: RunOptions) -> list[dict[str, Any]]:
         """The changes that a page without a server brings along; none if the model has nothing to take away."""
@@ -87,9 +91,6 @@ class Explainer:
             return []
         singles = [{"heads_off": ((address, head),)} for address, head in heads]
         return [{"mask_off": True}, {"positions_off": True}, *singles]
-
-
-WHATIF_PARTS = ("options", "sequences", "output", "written", "score", "steps", "values", "greedy")
 
 
 def n_heads(module: torch.nn.Module) -> int:

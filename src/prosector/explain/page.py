@@ -95,9 +95,18 @@ def write_page(explainer: Explainer, options: RunOptions, tell: Callable[[int, i
     for number, whatif in enumerate(explainer.whatifs(options), start=1):
         whatifs.append(whatif)
         tell(number, total)
+    return fitting(explainer, options, whatifs)
+
+
+def fitting(explainer: Explainer, options: RunOptions, whatifs: list[dict[str, Any]]) -> str:
+    """The page with as much detail as it has room for.
+
+    Raises:
+        ValueError: even the least does not fit.
+    """
+    document = explainer.page(options) | {"whatifs": whatifs, "served": False}
     for precision, keep in DETAILS:
-        document = explainer.page(options, precision, keep) | {"whatifs": whatifs, "served": False}
-        page = page_of(document)
+        page = page_of(document | {"values": explainer.values(document["run"], precision, keep)})
         if len(page.encode()) < LIMIT:
             return page
     raise ValueError(f"{options.text[:40]!r} is too long for one file of 5 MB; without --html it is served")

@@ -51,9 +51,13 @@ class PageServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, explainer: Explainer, first: RunOptions, port: int = 0) -> None:
-        self.explainer = explainer
-        self.first = explainer.page(first) | {"served": True}
         super().__init__((HOST, port), Handler)
+        self.explainer = explainer
+        try:
+            self.first = explainer.page(first) | {"served": True}
+        except BaseException:
+            self.server_close()
+            raise
 
     @property
     def port(self) -> int:

@@ -66,35 +66,46 @@ class Translation:
         """A token of the target's vocabulary."""
         return token(self.translator.target, id, self.translator.special)
 
-    def document(self, precision: Precision = "f4", keep: Sequence[str] = ("*",)) -> dict[str, Any]:
-        """All that the page shows of this run.
+    def outcome(self, precision: Precision = "f4", keep: Sequence[str] = ("*",)) -> dict[str, Any]:
+        """What came out, and the values on the way: enough to compare two runs.
 
         Args:
             precision: of the recorded values.
             keep: patterns of those that are in it.
         """
-        kind = self.translator.config.kind
-        is_transformer = kind == TRANSFORMER
-        temperature = self.options.temperature
         return {
-            "kind": kind,
-            "task": "translate",
-            "text": self.options.text,
             "options": self.options.model_dump(),
-            "config": self.translator.config.model.model_dump(mode="json"),
-            "languages": [self.translator.config.source, self.translator.config.target],
             "sequences": self.sequences,
-            "machine": machine(self.model, {"encoder": "source", "decoder": "target"}),
             "output": self.translator.target.decode(self.found.ids).strip(),
             "written": [self.token(id) for id in self.written_ids],
             "score": self.found.score,
-            "steps": candidates(self.logits, self.written_ids, self.token, temperature or 1.0),
+            "steps": candidates(self.logits, self.written_ids, self.token, self.options.temperature or 1.0),
             "values": recorded(self.seen, precision, keep),
+        }
+
+    def document(self, precision: Precision = "f4", keep: Sequence[str] = ("*",)) -> dict[str, Any]:
+        """All that the page shows of this run; arguments as for `outcome`."""
+        kind = self.translator.config.kind
+        is_transformer = kind == TRANSFORMER
+        return self.outcome(precision, keep) | {
+            "kind": kind,
+            "task": "translate",
+            "text": self.options.text,
+            "config": self.translator.config.model.model_dump(mode="json"),
+            "languages": [self.translator.config.source, self.translator.config.target],
+            "machine": machine(self.model, {"encoder": "source", "decoder": "target"}),
             "roles": roles(self.seen),
             "lens": lens(self.model, self.seen, self.token) if is_transformer else None,
             "shares": shares(self.model, self.seen, self.written_ids) if is_transformer else None,
             "tree": None if self.tree is None else self.tree_document(precision),
+            "greedy": None if self.tree is None else self.greedy(),
         }
+
+    def greedy(self) -> str:
+        """What greedy decoding writes, for comparison."""
+        if self.options.beam == 1 and self.options == RunOptions(text=self.options.text, beam=1):
+            return self.translator.target.decode(self.found.ids).strip()
+        return greedily(self.translator, self.options)
 
     def tree_document(self, precision: Precision) -> dict[str, Any]:
         """The beam's tree, and for each node that went on where the model looked for what comes next."""
