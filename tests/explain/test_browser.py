@@ -32,7 +32,7 @@ def test_it_opens_with_the_machine_of_this_model(open_page, server):
     assert page.locator(".target").inner_text() == "I like deep learning."
     assert page.locator(".box.self").count() == 2  # one layer of each stack is open
     page.locator(".box.cross").click()
-    assert page.locator(".part .address").inner_text() == "decoder.0.cross"
+    page.locator(".part .address", has_text="decoder.0.cross").wait_for()
     assert page.evaluate("location.hash") == "#/machine?at=decoder.0.cross"
 
 
@@ -84,7 +84,7 @@ def test_all_is_reached_by_keyboard(open_page, server, seen):
     page.keyboard.press("Enter")
     page.locator(".box.feed-forward").first.focus()
     page.keyboard.press("Enter")
-    assert page.locator(".part .address").inner_text() == "encoder.0.feed_forward"
+    page.locator(".part .address", has_text="encoder.1.feed_forward").wait_for()
 
 
 def test_two_languages_and_two_themes(open_page, server):

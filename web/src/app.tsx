@@ -4,10 +4,11 @@ import { PageContext, usePage } from "./context";
 import type { Document } from "./document";
 import { Inspector } from "./parts/inspector";
 import { shown } from "./parts/tokens";
-import { useHash, VIEWS, type View } from "./state";
+import { useHash, type View, viewsOf } from "./state";
 import { remember, remembered, useTheme } from "./theme";
 import { AttentionView } from "./views/attention";
 import { MachineView } from "./views/machine";
+import { PictureView } from "./views/picture";
 import { PositionsView } from "./views/positions";
 import { TourCard, TourView } from "./views/tour";
 import { WhatIfView } from "./views/whatif";
@@ -15,8 +16,9 @@ import { WritingView } from "./views/writing";
 import { en } from "./words/en";
 import { zh } from "./words/zh";
 
-const SHOW: Record<View, () => preact.JSX.Element> = {
+const SHOW: Record<View, () => preact.JSX.Element | null> = {
   machine: MachineView,
+  picture: PictureView,
   attention: AttentionView,
   writing: WritingView,
   whatif: WhatIfView,
@@ -45,7 +47,9 @@ export function App({ first }: { first: Document }) {
     remember("language", other);
     setLanguage(other);
   };
-  const View = SHOW[state.view];
+  const views = viewsOf(document);
+  const current = views.includes(state.view) ? state.view : (views[0] ?? "machine");
+  const View = SHOW[current];
   return (
     <PageContext.Provider value={page}>
       <a class="skip" href="#content" onClick={(event) => skip(event)}>
@@ -67,11 +71,11 @@ export function App({ first }: { first: Document }) {
         </div>
         <Sentences />
         <nav aria-label={words.title}>
-          {VIEWS.map((view) => (
+          {views.map((view) => (
             <a
               key={view}
               href={`#/${view}`}
-              aria-current={state.view === view ? "page" : undefined}
+              aria-current={current === view ? "page" : undefined}
               onClick={(event) => {
                 event.preventDefault();
                 go({ view, cell: null, tour: 0 });

@@ -135,6 +135,16 @@ export interface Document extends Outcome {
   greedy: string | null;
   positions?: { own: Encoding[]; all: Encoding[] };
   whatifs?: Outcome[];
+  picture?: Picture;
+}
+
+/** What a model that sees was shown: the picture in grey, a grid of patches, or tables of the picture's size to lay over it. */
+export interface Picture {
+  grey: Packed;
+  classes: string[];
+  grid?: [number, number];
+  prefix?: number;
+  over: { name: string; values: Packed }[];
 }
 
 export function readDocument(): Document {
@@ -168,6 +178,6 @@ export function attentionsOf(machine: Machine): Attention[] {
 }
 
 export function embeddingOf(document: Document, stack: Stack): string | null {
-  const names = [`${stack.sequence}_embedding`, "embedding"];
+  const names = [`${stack.sequence}_embedding`, "embedding", "patches"];
   return names.find((name) => name in document.values) ?? null;
 }

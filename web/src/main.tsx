@@ -10,6 +10,7 @@ import "./style/attention.css";
 import "./style/writing.css";
 import "./style/whatif.css";
 import "./style/positions.css";
+import "./style/picture.css";
 import "./style/tour.css";
 
 const place = document.getElementById("app");

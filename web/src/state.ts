@@ -1,7 +1,8 @@
 // Where the reader is: all of it stands in the address after #, so that a link leads back to it.
 import { useEffect, useState } from "preact/hooks";
+import type { Document } from "./document";
 
-export const VIEWS = ["machine", "attention", "writing", "whatif", "positions", "tour"] as const;
+export const VIEWS = ["machine", "picture", "attention", "writing", "whatif", "positions", "tour"] as const;
 export type View = (typeof VIEWS)[number];
 
 export interface Cell {
@@ -25,6 +26,21 @@ export interface State {
 
 const START: State = { view: "machine", at: "", head: 0, step: 0, node: -1, tour: 0, cell: null };
 const NUMBERS = ["head", "step", "node", "tour"] as const;
+
+/** The views that a run has something to show in, in their order. */
+export function viewsOf(document: Document): View[] {
+  const stacks = document.machine.stacks.length;
+  const has: Record<View, boolean> = {
+    machine: stacks > 0,
+    picture: document.picture !== undefined,
+    attention: stacks > 0,
+    writing: document.steps.length > 0 && document.task !== "class",
+    whatif: document.task === "translate" && stacks > 0,
+    positions: stacks > 0,
+    tour: document.task === "translate" && stacks > 1,
+  };
+  return VIEWS.filter((view) => has[view]);
+}
 
 export function parse(hash: string): State {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");

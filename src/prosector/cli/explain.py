@@ -14,6 +14,7 @@ from prosector.cli.console import is_terminal, say
 from prosector.cli.options import Parts
 
 if TYPE_CHECKING:
+    from prosector.config.folder import Folder
     from prosector.explain.explainer import Explainer
     from prosector.explain.options import RunOptions
 
@@ -22,19 +23,22 @@ HELP = """Show what a model does with a sentence, number by number, on a page in
 The page is served to this machine alone, until Ctrl-C; its address goes to stdout. --html writes it as one file
 instead, which works without a network and can be sent to others.
 
-Without --model, an installed translator that reads the text's script.
+Without --model, an installed translator that reads the text's script. A model that writes takes a beginning, one that
+fills gaps a text with [MASK], one that sees a picture's file.
 
 \b
 Examples:
   prosector explain 我喜欢深度学习。
   prosector explain 'I like deep learning.' --html page.html
   prosector explain --model runs/mine --beam 8 我爱你。
+  prosector explain --model bert '我[MASK]深度学习。'
+  prosector explain --model vit seven.png
   prosector explain --no-browser --port 8000 人山人海。
 """
 
 TEXTS = {"zh": "我喜欢深度学习。", "en": "I like deep learning."}
 
-Text = Annotated[str | None, typer.Argument(metavar="TEXT", help="A sentence.")]
+Text = Annotated[str | None, typer.Argument(metavar="TEXT", help="A sentence, or a picture's file.")]
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME|DIR", help="An installed model, or a folder.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the page here instead of serving it.")]
 Port = Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Serve it at this port; 0 is any that is free.")]
@@ -59,7 +63,7 @@ def explain(
     from prosector.explain.options import RunOptions
 
     explainer = explainer_for(model, text)
-    known = RunOptions(text=text or TEXTS.get(explainer.translator.config.source, ""), beam=beam)
+    known = RunOptions(text=text or text_for(explainer.ability.config), beam=beam)
     if html is not None:
         write(explainer, known, html)
     else:
@@ -68,13 +72,34 @@ def explain(
 
 def explainer_for(model: str | None, text: str | None) -> Explainer:
     """The model that was named, or an installed translator for the text's script."""
-    from prosector.decoding import load, translator_for
+    from prosector.config.folder import PictureFolder, SegmentingFolder
+    from prosector.decoding import translator_for
+    from prosector.decoding.any_model import load_any
     from prosector.explain.explainer import Explainer
 
     if model is not None:
-        return Explainer(Path(model).name, load(model))
+        ability = load_any(model)
+        sees = isinstance(ability.config, PictureFolder | SegmentingFolder)
+        return Explainer(Path(model).name, ability, only=(text or "") if sees else None)
     translator = translator_for(text or TEXTS["zh"])
     return Explainer(f"{translator.config.source}-{translator.config.target}", translator)
+
+
+def text_for(config: Folder) -> str:
+    """A sentence for a model, where none is given.
+
+    Raises:
+        ValueError: it takes a picture, of which there is none to begin with.
+    """
+    from prosector.config.folder import ReaderFolder, TranslatorFolder, WriterFolder
+
+    if isinstance(config, TranslatorFolder):
+        return TEXTS[config.source]
+    if isinstance(config, WriterFolder):
+        return "I like"
+    if isinstance(config, ReaderFolder):
+        return "I [MASK] deep learning."
+    raise ValueError(f"a model of the kind {config.kind} sees pictures: give the file of one")
 
 
 def write(explainer: Explainer, known: RunOptions, path: Path) -> None:

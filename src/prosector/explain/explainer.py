@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -11,9 +11,15 @@ from typing import Any
 import torch
 
 from prosector.decoding import Translator
+from prosector.decoding.classifier import Classifier
+from prosector.decoding.reader import Reader
+from prosector.decoding.segmenter import Segmenter
+from prosector.decoding.writer import TextWriter
 from prosector.explain.arrays import Precision
 from prosector.explain.options import RunOptions
+from prosector.explain.pictures import see
 from prosector.explain.positions import positions
+from prosector.explain.texts import fill, go_on
 from prosector.explain.translation import translate
 from prosector.explain.value import Cell, arithmetic
 from prosector.explain.values import recorded
@@ -23,16 +29,28 @@ KEPT = 8  # runs whose values are kept to be asked for
 WHATIF_VALUES = ("decoder.*.cross.weights", "decoder.*.self.weights", "encoder.*.attention.weights")
 
 
+RUNS: dict[type, Callable[[Any, RunOptions], Any]] = {
+    Translator: translate,
+    TextWriter: go_on,
+    Reader: fill,
+    Classifier: see,
+    Segmenter: see,
+}
+
+
 class Explainer:
-    """A translator and its last runs. One run at a time: two would only share the processor.
+    """A model and its last runs. One run at a time: two would only share the processor.
 
     Args:
         name: what the model is called.
-        translator: the model.
+        ability: the model as what it can do: a `Translator`, a `TextWriter`, …
+        only: the one text that it takes, if any other is to be refused: a picture's file, of which a page must not
+            choose another.
     """
 
-    def __init__(self, name: str, translator: Translator) -> None:
-        self.name, self.translator = name, translator
+    def __init__(self, name: str, ability: Any, only: str | None = None) -> None:
+        self.name, self.ability, self.only = name, ability, only
+        self.act = next(act for kind, act in RUNS.items() if isinstance(ability, kind))
         self.runs: OrderedDict[int, Any] = OrderedDict()
         self.number = 0
         self.lock = Lock()
@@ -40,7 +58,7 @@ class Explainer:
     @cached_property
     def positions(self) -> dict[str, Any]:
         """Its encodings, and all others."""
-        return positions(self.translator.model)
+        return positions(self.ability.model)
 
     def run(self, options: RunOptions) -> dict[str, Any]:
         """Run the model, and say all about it.
@@ -48,8 +66,10 @@ class Explainer:
         Raises:
             ValueError: it cannot be run so.
         """
+        if self.only is not None and options.text != self.only:
+            raise ValueError("this page shows the one picture that it was opened with")
         with self.lock, torch.inference_mode():
-            run = translate(self.translator, options)
+            run = self.act(self.ability, options)
             document = run.document()
             self.number += 1
             self.runs[self.number] = run.seen
@@ -81,11 +101,13 @@ class Explainer:
         """What would be without the mask, without positions, without each head: for a page without a server."""
         for change in self.changes(options):
             with self.lock, torch.inference_mode():
-                yield translate(self.translator, options.model_copy(update=change)).outcome("f2", WHATIF_VALUES)
+                yield translate(self.ability, options.model_copy(update=change)).outcome("f2", WHATIF_VALUES)
 
     def changes(self, options: RunOptions) -> list[dict[str, Any]]:
         """The changes that a page without a server brings along; none if the model has nothing to take away."""
-        modules = self.translator.model.named_modules()
+        if not isinstance(self.ability, Translator):
+            return []
+        modules = self.ability.model.named_modules()
         heads = [(address, head) for address, part in modules for head in range(n_heads(part))]
         if not heads:
             return []

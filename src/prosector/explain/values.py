@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from prosector.explain.arrays import Precision, packed
 from prosector.observe import Seen
 from prosector.observe.roles import Roles, head_roles
@@ -21,7 +24,13 @@ def recorded(seen: Seen, precision: Precision, keep: Sequence[str]) -> dict[str,
         if any(fnmatchcase(address, pattern) for pattern in keep)
         and not any(fnmatchcase(address, pattern) for pattern in LEFT_OUT)
     ]
-    return {address: packed(seen[address][0], precision) for address in wanted}
+    return {address: packed(whole(seen, address), precision) for address in wanted}
+
+
+def whole(seen: Seen, address: str) -> Tensor:
+    """A value of the one sentence; what a recurrent network forms step by step is put together."""
+    steps = seen.steps(address)
+    return steps[0][0] if len(steps) == 1 else torch.cat(steps, dim=1)[0]
 
 
 def roles(seen: Seen) -> dict[str, list[dict[str, Any]]]:

@@ -62,11 +62,15 @@ def lens(model: nn.Module, seen: Seen, name: Name, stack: str = "decoder") -> li
 
 
 def shares(
-    model: nn.Module, seen: Seen, written: Sequence[int], stack: str = "decoder"
+    model: nn.Module, seen: Seen, written: Sequence[int], stack: str = "decoder", rows: Sequence[int] | None = None
 ) -> list[dict[str, float]] | None:
     """For each step what each part added to the logit of the token that was written; they sum to it.
 
-    None if the model's norms count over a batch, for then no logit has shares.
+    Args:
+        rows: after which tokens they were written; the first ones by default.
+
+    Returns:
+        None if the model's norms count over a batch, for then no logit has shares.
     """
     try:
         parts = parts_of(model, seen, stack)
@@ -75,7 +79,8 @@ def shares(
     table: Any = getattr(model, "output", None) or model.embedding
     words = table.weight[torch.tensor(written)].double()  # [L, d]
     n = len(written)
-    found = {address: (value[0, :n] * words).sum(dim=-1).tolist() for address, value in parts.items()}
+    at = list(range(n) if rows is None else rows)
+    found = {address: (value[0, at] * words).sum(dim=-1).tolist() for address, value in parts.items()}
     if getattr(table, "bias", None) is not None:
         found["output.bias"] = table.bias[torch.tensor(written)].tolist()
     return [{address: round(row[step], 4) for address, row in found.items()} for step in range(n)]

@@ -48,7 +48,7 @@ function Group({ name, members, chosen, head }: { name: string; members: Attenti
   };
   return (
     <div class="group">
-      <h3>{titles[name] ?? words.self}</h3>
+      <h3>{(document.machine.stacks.length > 1 && titles[name]) || words.self}</h3>
       {members.map((attention) => {
         const weights = unpackFrom(document.values, `${attention.address}.weights`);
         const roles = document.roles[attention.address] ?? [];

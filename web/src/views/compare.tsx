@@ -70,7 +70,7 @@ function changesOf({ options }: Outcome, words: { maskOff: string; positionsOff:
   return changes.join(" · ");
 }
 
-function Alignment({ outcome }: { outcome: Outcome }) {
+export function Alignment({ outcome }: { outcome: Outcome }) {
   const { words } = usePage();
   const [place, width] = useWidth<HTMLDivElement>(360);
   const source = outcome.sequences["source"] ?? [];
@@ -81,7 +81,7 @@ function Alignment({ outcome }: { outcome: Outcome }) {
   const room = Math.max(90, Math.min(width - 78, 40 * source.length));
   return (
     <div ref={place}>
-      <h4>{words.crossAttention}</h4>
+      <h4>{"attention.weights" in outcome.values ? words.attention : words.crossAttention}</h4>
       <Matrix label={words.crossAttention} values={table} scale="weight" largest={1} rows={outcome.written} columns={source} width={room} height={20 * rows.length} />
     </div>
   );

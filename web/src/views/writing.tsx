@@ -3,6 +3,7 @@ import { usePage } from "../context";
 import { Candidates, percent } from "../parts/candidates";
 import { joined, shown } from "../parts/tokens";
 import { Beam } from "./beam";
+import { Alignment } from "./compare";
 import { Lens, Looked, Shares } from "./why";
 
 export function WritingView() {
@@ -11,11 +12,11 @@ export function WritingView() {
   return (
     <div class="writing">
       <section>
-        <h2>{words.writing}</h2>
-        <p class="lead">{words.writingHint}</p>
+        <h2>{document.task === "fill" ? words.fill : document.task === "write" ? words.goOn : words.writing}</h2>
+        <p class="lead">{document.task === "fill" ? words.fillHint : words.writingHint}</p>
         <ol class="steps">
           {document.steps.map((each, number) => {
-            const before = document.written.slice(0, number);
+            const before = document.task === "fill" ? [] : document.written.slice(0, number);
             return (
               <li key={number} class={number === step ? "chosen" : ""}>
                 <button type="button" aria-pressed={number === step} onClick={() => go({ step: number, cell: null })}>
@@ -39,7 +40,9 @@ export function WritingView() {
         <Looked step={step} />
         <Shares step={step} />
       </section>
-      {document.tree ? <Beam tree={document.tree} /> : <p class="note">{words.sampled}</p>}
+      {document.task === "translate" && !document.machine.stacks.length && <Alignment outcome={document} />}
+      {document.tree && <Beam tree={document.tree} />}
+      {document.options.temperature !== null && <p class="note">{words.sampled}</p>}
     </div>
   );
 }

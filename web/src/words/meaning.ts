@@ -14,7 +14,7 @@ export function kindOf(document: Document, at: string): Kind {
   if (at.startsWith("tokens:")) return "tokens";
   if (at === "words") return "words";
   if (at === "logits" || document.machine.stacks.some((stack) => stack.address === at)) return "output";
-  if (/(^|_)embedding$/.test(at)) return "embedding";
+  if (/(^|_)embedding$|^patches$/.test(at)) return "embedding";
   if (/\.input$/.test(at)) return "position";
   if (/norm\d?$/.test(at)) return "norm";
   const attention = attentionsOf(document.machine).find((each) => each.address === at);
