@@ -53,6 +53,7 @@ FLOORS = [  # from the floor up: the colour, and each room's name and what is in
     (
         LEAF,
         [
+            ("explain", "the page"),
             ("training", "the loop;\none file a family"),
             ("interop", "other libraries,\nboth ways"),
             ("cli", "one file a command"),

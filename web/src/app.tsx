@@ -3,7 +3,6 @@ import { useMemo, useState } from "preact/hooks";
 import { PageContext, usePage } from "./context";
 import type { Document } from "./document";
 import { Inspector } from "./parts/inspector";
-import { shown } from "./parts/tokens";
 import { useHash, type View, viewsOf } from "./state";
 import { remember, remembered, useTheme } from "./theme";
 import { AttentionView } from "./views/attention";
@@ -103,10 +102,12 @@ function Sentences() {
   return (
     <p class="sentences">
       <span class="source">{document.text}</span>
-      <span class="arrow" aria-hidden="true">
-        →
-      </span>
-      <span class="target">{document.output || document.written.map(shown).join(" ")}</span>
+      {document.output && (
+        <span class="arrow" aria-hidden="true">
+          →
+        </span>
+      )}
+      <span class="target">{document.output}</span>
     </p>
   );
 }

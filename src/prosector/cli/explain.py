@@ -63,7 +63,7 @@ def explain(
     from prosector.explain.options import RunOptions
 
     explainer = explainer_for(model, text)
-    known = RunOptions(text=text or text_for(explainer.ability.config), beam=beam)
+    known = RunOptions(text=text_for(explainer.ability.config) if text is None else text, beam=beam)
     if html is not None:
         write(explainer, known, html)
     else:

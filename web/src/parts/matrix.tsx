@@ -75,7 +75,7 @@ export function Matrix(props: Props) {
         <div class={`columns ${upright ? "upright" : ""}`} style={{ width: `${width}px`, ...(upright ? { height: `${heightOf(columns)}px` } : {}) }}>
           {columns.map((token, i) => (
             <span key={i} class={marked?.[1] === i ? "marked" : ""} style={{ width: `${w}px` }}>
-              <i class={HAN.test(shown(token)) ? "han" : ""}>{shown(token)}</i>
+              {isLabelled(i, w, marked?.[1]) && <i class={HAN.test(shown(token)) ? "han" : ""}>{shown(token)}</i>}
             </span>
           ))}
         </div>
@@ -85,7 +85,7 @@ export function Matrix(props: Props) {
           <div class="rows" style={{ height: `${height}px` }}>
             {rows.map((token, i) => (
               <span key={i} class={marked?.[0] === i ? "marked" : ""} style={{ height: `${h}px`, lineHeight: `${h}px` }}>
-                {shown(token)}
+                {isLabelled(i, h, marked?.[0]) && shown(token)}
               </span>
             ))}
           </div>
@@ -121,6 +121,12 @@ export function Matrix(props: Props) {
       {!props.bare && <div class="reading">{marked ? said(marked, props) : " "}</div>}
     </div>
   );
+}
+
+/** Where cells are too small for a label each, only some have one, and that which is pointed at. */
+function isLabelled(place: number, size: number, marked: number | undefined): boolean {
+  const every = Math.ceil(13 / size);
+  return marked === undefined ? place % every === 0 : place === marked || (place % every === 0 && Math.abs(place - marked) >= every);
 }
 
 function Box({ at, w, h, ...rest }: { class: string; at: [number, number]; w: number; h: number }) {

@@ -7,8 +7,9 @@ export function useWidth<T extends HTMLElement>(start = 600): [{ current: T | nu
   useEffect(() => {
     const element = place.current;
     if (!element) return;
-    set(element.clientWidth);
-    const watch = new ResizeObserver(() => set(element.clientWidth));
+    const measure = () => element.clientWidth && set(element.clientWidth); // nothing has a width before it is laid out
+    measure();
+    const watch = new ResizeObserver(measure);
     watch.observe(element);
     return () => watch.disconnect();
   }, []);

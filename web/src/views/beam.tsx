@@ -160,6 +160,15 @@ function Finished({ tree, chosen }: { tree: Tree; chosen: number }) {
             </tr>
           );
         })}
+        {document.greedy !== null && !found.some(({ number }) => tree.texts[number] === document.greedy) && (
+          <tr>
+            <td />
+            <td>
+              {document.greedy}
+              <em>{words.greedy}</em>
+            </td>
+          </tr>
+        )}
       </tbody>
     </table>
   );

@@ -7,6 +7,7 @@ import type { Tensor } from "../tensor";
 
 const ROW = 24;
 const LEAST = 0.015; // weights below are no lines
+const LEAST_OF_MANY = 0.05;
 
 interface Line {
   from: number;
@@ -44,7 +45,7 @@ export function Looks({
   for (let from = 0; from < weights.rows; from++)
     for (let to = 0; to < weights.columns; to++) {
       const weight = weights.at(from, to);
-      if (weight >= LEAST) lines.push({ from, to, weight });
+      if (weight >= (longest > 40 ? LEAST_OF_MANY : LEAST)) lines.push({ from, to, weight });
     }
   const y = (place: number, count: number) => 6 + (place + 0.5) * row + ((longest - count) * row) / 2;
   const isLit = (line: Line) => !pointed || (pointed.side === "query" ? line.from : line.to) === pointed.place;
@@ -73,7 +74,7 @@ export function Looks({
     );
   };
   return (
-    <svg class={`looks ${across ? "across" : ""}`} viewBox={`0 0 ${span} ${height}`} width={span} height={height} role="group">
+    <svg class={`looks ${across ? "across" : ""} ${longest > 40 ? "many" : ""}`} viewBox={`0 0 ${span} ${height}`} width={span} height={height} role="group">
       <g class="lines" aria-hidden="true">
         {lines.map((line) => (
           <path

@@ -1,6 +1,5 @@
 // A model that sees: where each head looks over the picture, or what the gates of a U-Net let pass.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { paint } from "../colours";
 import { usePage } from "../context";
 import { attentionsOf, type Picture } from "../document";
 import { Candidates } from "../parts/candidates";
@@ -86,7 +85,7 @@ function Gates({ picture }: { picture: Picture }) {
           const label = level ? words.gateLevel(Number(level) + 1) : `${words.chance}: ${picture.classes.at(-1)}`;
           return (
             <figure key={each.name}>
-              <Layer grey={unpack(each.values)} size={250} label={label} coloured />
+              <Layer grey={unpack(each.values)} size={250} label={label} />
               <figcaption>{label}</figcaption>
             </figure>
           );
@@ -101,14 +100,12 @@ interface LayerProps {
   over?: Tensor;
   size: number;
   label: string;
-  coloured?: boolean;
   onPick?: (y: number, x: number) => void;
   marked?: [number, [number, number]] | null;
 }
 
-/** A picture in grey, or in the colours of weights; what lies over it lets it shine through where it is large. */
-function Layer({ grey, over, size, label, coloured, onPick, marked }: LayerProps) {
-  const { theme } = usePage();
+/** A table in grey; what lies over it lets it shine through where it is large. */
+function Layer({ grey, over, size, label, onPick, marked }: LayerProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const height = Math.round((size * grey.rows) / grey.columns);
   useEffect(() => {
@@ -116,7 +113,7 @@ function Layer({ grey, over, size, label, coloured, onPick, marked }: LayerProps
     if (!context) return;
     context.imageSmoothingEnabled = false;
     context.clearRect(0, 0, size, height);
-    context.drawImage(coloured ? pixelsOf(grey, (data) => paint(data, "weight", 1, theme)) : pixelsOf(grey, inGrey), 0, 0, size, height);
+    context.drawImage(pixelsOf(grey, inGrey), 0, 0, size, height);
     if (over) context.drawImage(pixelsOf(over, lightOf), 0, 0, size, height);
     if (marked) {
       const [place, [rows, columns]] = marked;
@@ -124,7 +121,7 @@ function Layer({ grey, over, size, label, coloured, onPick, marked }: LayerProps
       context.lineWidth = 2;
       context.strokeRect(((place % columns) * size) / columns + 1, (Math.floor(place / columns) * height) / rows + 1, size / columns - 2, height / rows - 2);
     }
-  }, [grey, over, size, coloured, theme, marked]);
+  }, [grey, over, size, marked]);
   const pick = onPick && ((event: MouseEvent) => onPick(Math.min(0.999, event.offsetY / height), Math.min(0.999, event.offsetX / size)));
   return <canvas ref={canvas} width={size} height={height} role="img" aria-label={label} onClick={pick} class={onPick ? "pickable" : ""} />;
 }

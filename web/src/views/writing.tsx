@@ -6,6 +6,8 @@ import { Beam } from "./beam";
 import { Alignment } from "./compare";
 import { Lens, Looked, Shares } from "./why";
 
+const SHOWN = 7; // tokens before the one that is written
+
 export function WritingView() {
   const { document, state, go, words } = usePage();
   const step = Math.min(Math.max(state.step, 0), document.steps.length - 1);
@@ -22,7 +24,8 @@ export function WritingView() {
                 <button type="button" aria-pressed={number === step} onClick={() => go({ step: number, cell: null })}>
                   <span class="number">{number + 1}</span>
                   <span class="so-far">
-                    {joined(before)} <b class={each.chosen?.token.special ? "special" : ""}>{shown(each.chosen?.token)}</b>
+                    {before.length > SHOWN && "… "}
+                    {joined(before.slice(-SHOWN))} <b class={each.chosen?.token.special ? "special" : ""}>{shown(each.chosen?.token)}</b>
                   </span>
                   <span class="p">{each.chosen && percent(each.chosen.p)}</span>
                 </button>
@@ -34,7 +37,7 @@ export function WritingView() {
       </section>
       <section class="step" aria-live="polite">
         <h3>
-          {words.step} {step + 1}: {words.candidates}
+          {document.task === "fill" ? `${words.gap} ${step + 1}` : `${words.step} ${step + 1}: ${words.candidates}`}
         </h3>
         <Candidates step={document.steps[step]} most={8} />
         <Looked step={step} />
