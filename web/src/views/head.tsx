@@ -19,6 +19,7 @@ export function Head({ attention, head }: { attention: Attention; head: number }
   const get = (name: string, number = head) => unpackFrom(document.values, `${attention.address}.${name}`)?.part(number) ?? null;
   const keyHead = Math.floor(head / ((attention.heads ?? 1) / (attention.kvHeads ?? 1)));
   const weights = get("weights");
+  const across = attention.kind === "cross";
   const role = document.roles[attention.address]?.[head];
   if (!weights) return null;
   return (
@@ -33,8 +34,10 @@ export function Head({ attention, head }: { attention: Attention; head: number }
         </p>
       </header>
       <h3>{words.whoLooks}</h3>
-      <p class="lead">{words.whoLooksHint}</p>
-      <Looks weights={weights} queries={queries} keys={keys} width={width} across={attention.kind === "cross"} />
+      <p class="lead">
+        {words.whoLooksHint} {across && words.whoWrites}
+      </p>
+      <Looks weights={weights} queries={across ? writing(document.written, queries) : queries} keys={keys} width={width} across={across} />
       <h3>{words.stepByStep}</h3>
       <div class="pipeline">
         <Vectors attention={attention} name="query" head={head} values={get("query")} tokens={queries} width={width} />
@@ -45,6 +48,11 @@ export function Head({ attention, head }: { attention: Attention; head: number }
       </div>
     </section>
   );
+}
+
+/** What each row writes: the token after the one that it reads; where a run was cut, the last one is not known. */
+function writing(written: Token[], read: Token[]): Token[] {
+  return read.map((_, place) => written[place] ?? { id: -1, text: "…", space: false, special: true });
 }
 
 const CAPTIONS = { query: "queryText", key: "keyText", value: "valueText", heads: "outputText" } as const;

@@ -50,6 +50,7 @@ export const en = {
   decoderCross: "Across: the target looks at the source",
   whoLooks: "Who looks where",
   whoLooksHint: "The stronger the line, the larger the weight. Point at a token to see only its lines.",
+  whoWrites: "On the left stands what is being written: each row reads one word and writes the next.",
   stepByStep: "From query to output",
   query: "Q, queries",
   key: "K, keys",

@@ -50,6 +50,7 @@ export const zh: Words = {
   decoderCross: "跨：译文看原文",
   whoLooks: "谁看哪里",
   whoLooksHint: "线越粗，权重越大。指着一个词元，只看它的线。",
+  whoWrites: "左边是正在写的词：每一行读入一个词，写出下一个。",
   stepByStep: "从查询到输出",
   query: "Q，查询",
   key: "K，键",
