@@ -197,3 +197,14 @@ def test_html_in_the_text_is_text_on_the_page(open_page, explainer, tmp_path):
         page.locator("nav a", has_text=view).click()
         page.wait_for_selector("#content h2")
         assert page.locator("img, #content script, .source b").count() == 0
+
+
+def test_what_is_drawn_is_reached_by_keyboard_too(open_page, server):
+    """In SVG an attribute's case counts: what could not be focused would be lost to those without a mouse."""
+    page = open_page(f"{server.url}#/writing")
+    for view, part in (("machine", ".box"), ("writing", ".leaf"), ("attention", ".looks .end")):
+        page.goto(f"{server.url}#/{view}")
+        page.wait_for_selector(part)
+        drawn = page.locator(part)
+        drawn.nth(1).focus()
+        assert page.evaluate("document.activeElement.getAttribute('class')").startswith(part.split(".")[-1])

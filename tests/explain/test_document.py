@@ -132,6 +132,7 @@ def test_a_temperature_flattens_and_draws_the_same_again(translator):
         ({"text": "我", "heads_off": [["decoder.9.cross", 0]]}, "no head 0 at 'decoder.9.cross'"),
         ({"text": "我", "heads_off": [["decoder.0.cross", 4]]}, "it has 4"),
         ({"text": "我", "prefix": [99999]}, "no token 99999"),
+        ({"text": "我", "prefix": [0]}, "token 0 is one that no one writes"),
         ({"text": "我", "beam": 0}, "beam"),
         ({"text": "我", "colour": "red"}, "colour"),
         ({}, "text"),
@@ -141,3 +142,16 @@ def test_what_cannot_be_run_is_said_in_one_line(translator, given, says):
     with pytest.raises(ValueError, match=says) as caught:
         translate(translator, options_from(given))
     assert "\n" not in str(caught.value)
+
+
+def test_the_first_run_and_the_last_are_kept(translator):
+    from prosector.explain.explainer import KEPT, Explainer
+    from prosector.explain.value import Cell
+
+    explainer = Explainer("zh-en", translator)
+    numbers = [explainer.run(RunOptions(text="你好", beam=1))["run"] for _ in range(KEPT + 2)]
+    cell = Cell(address="encoder", row=0, column=0)
+    for number in (numbers[0], *numbers[3:]):
+        assert explainer.value(number, cell)["lines"]
+    with pytest.raises(ValueError, match="run 2 is no longer kept"):
+        explainer.value(numbers[1], cell)

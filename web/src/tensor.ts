@@ -2,6 +2,8 @@
 import type { Packed } from "./document";
 
 export class Tensor {
+  private parts: Tensor[] = [];
+
   constructor(
     readonly shape: number[],
     readonly data: Float32Array,
@@ -14,11 +16,11 @@ export class Tensor {
     return this.data[index] ?? NaN;
   }
 
-  /** A part with one index less: a head of [H, L, d]. */
+  /** A part with one index less: a head of [H, L, d]. The same each time, so that what shows it need not be drawn anew. */
   part(number: number): Tensor {
     const shape = this.shape.slice(1);
     const size = shape.reduce((product, n) => product * n, 1);
-    return new Tensor(shape, this.data.subarray(number * size, (number + 1) * size));
+    return (this.parts[number] ??= new Tensor(shape, this.data.subarray(number * size, (number + 1) * size)));
   }
 
   get rows(): number {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from threading import Lock
@@ -10,6 +9,7 @@ from typing import Any
 
 import torch
 
+from prosector.attention import MultiHeadAttention
 from prosector.decoding import Translator
 from prosector.decoding.classifier import Classifier
 from prosector.decoding.reader import Reader
@@ -23,9 +23,10 @@ from prosector.explain.texts import fill, go_on
 from prosector.explain.translation import translate
 from prosector.explain.value import Cell, arithmetic
 from prosector.explain.values import recorded
+from prosector.observe import Seen
 
 FORMAT = 1
-KEPT = 8  # runs whose values are kept to be asked for
+KEPT = 8  # runs whose values are kept to be asked for, the first and the last ones
 WHATIF_VALUES = ("decoder.*.cross.weights", "decoder.*.self.weights", "encoder.*.attention.weights")
 
 
@@ -51,7 +52,7 @@ class Explainer:
     def __init__(self, name: str, ability: Any, only: str | None = None) -> None:
         self.name, self.ability, self.only = name, ability, only
         self.act = next(act for kind, act in RUNS.items() if isinstance(ability, kind))
-        self.runs: OrderedDict[int, Any] = OrderedDict()
+        self.runs: dict[int, Seen] = {}
         self.number = 0
         self.lock = Lock()
 
@@ -73,8 +74,8 @@ class Explainer:
             document = run.document()
             self.number += 1
             self.runs[self.number] = run.seen
-            while len(self.runs) > KEPT:
-                self.runs.popitem(last=False)
+            while len(self.runs) > KEPT:  # the first stays: the page itself shows it
+                del self.runs[next(number for number in self.runs if number > 1)]
             document |= {"format": FORMAT, "run": self.number, "model": self.name}
             return document
 
@@ -94,16 +95,18 @@ class Explainer:
         """
         with self.lock, torch.inference_mode():
             if number not in self.runs:
-                raise ValueError(f"run {number} is no longer kept, only the last {KEPT} are; run the sentence again")
+                raise ValueError(
+                    f"run {number} is no longer kept, only the first and the last {KEPT - 1} are; run it again"
+                )
             return arithmetic(self.runs[number], cell)
 
     def whatifs(self, options: RunOptions) -> Iterator[dict[str, Any]]:
         """What would be without the mask, without positions, without each head: for a page without a server."""
-        for change in self.changes(options):
+        for change in self.changes():
             with self.lock, torch.inference_mode():
                 yield translate(self.ability, options.model_copy(update=change)).outcome("f2", WHATIF_VALUES)
 
-    def changes(self, options: RunOptions) -> list[dict[str, Any]]:
+    def changes(self) -> list[dict[str, Any]]:
         """The changes that a page without a server brings along; none if the model has nothing to take away."""
         if not isinstance(self.ability, Translator):
             return []
@@ -117,6 +120,4 @@ class Explainer:
 
 def n_heads(module: torch.nn.Module) -> int:
     """How many heads an attention has; 0 of what is none."""
-    from prosector.attention import MultiHeadAttention
-
     return module.n_heads if isinstance(module, MultiHeadAttention) else 0

@@ -90,7 +90,7 @@ def write_page(explainer: Explainer, options: RunOptions, tell: Callable[[int, i
         ValueError: even the least does not fit.
     """
     bundle("explain.js")
-    total = len(explainer.changes(options))
+    total = len(explainer.changes())
     whatifs = []
     for number, whatif in enumerate(explainer.whatifs(options), start=1):
         whatifs.append(whatif)

@@ -200,7 +200,9 @@ def check_change(translator: Translator, options: RunOptions) -> None:
         n_heads = getattr(modules.get(address), "n_heads", 0)
         if not 0 <= head < n_heads:
             raise ValueError(f"there is no head {head} at {address!r}; it has {n_heads}")
-    n_words = translator.target.vocab_size
+    n_words, unwritten = translator.target.vocab_size, translator.special.unwritten
+    if never := [id for id in options.prefix if id in unwritten]:
+        raise ValueError(f"token {never[0]} is one that no one writes")
     if wrong := [id for id in options.prefix if not 0 <= id < n_words]:
         raise ValueError(f"there is no token {wrong[0]}; the vocabulary has {n_words}")
 

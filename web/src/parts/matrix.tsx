@@ -1,5 +1,5 @@
 // A table of numbers as colours: point at a cell to read it, click it or press Enter to open its arithmetic.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { colour, isDeep, paint, type Scale, span } from "../colours";
 import { usePage } from "../context";
 import type { Token } from "../document";
@@ -36,7 +36,8 @@ export function Matrix(props: Props) {
   const [focused, focus] = useState(false);
   const [R, C] = [values.rows, values.columns];
   const [w, h] = [width / C, height / R];
-  const largest = props.largest ?? span(values.data);
+  const reach = useMemo(() => span(values.data), [values]);
+  const largest = props.largest ?? reach;
   const forbidden = props.forbidden;
 
   useEffect(() => draw(canvas.current, props, largest, theme), [values, width, height, theme, largest, scale, forbidden]);

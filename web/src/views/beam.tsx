@@ -26,7 +26,7 @@ export function Beam({ tree }: { tree: Tree }) {
         <input type="checkbox" checked={withPassed} onChange={(event) => showPassed(event.currentTarget.checked)} />
         {words.showPassed}
       </label>
-      <div class="scroll" tabIndex={0} role="group" aria-label={words.beam}>
+      <div class="scroll" tabindex={0} role="group" aria-label={words.beam}>
         <svg width={width} height={height} viewBox={`-4 -4 ${width} ${height}`}>
           {placed.map((each) => each.parent && <Branch key={each.number} from={each.parent} to={each} isLit={lit.has(each.number)} />)}
           {placed.map((each) => (
@@ -61,7 +61,7 @@ function Leaf({ placed, tree, isChosen, onPick }: { placed: Placed; tree: Tree; 
       class={`leaf ${state} ${placed.onBest ? "best" : ""} ${isChosen ? "chosen" : ""}`}
       transform={`translate(${placed.x},${placed.y})`}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-label={full}
       aria-pressed={isChosen}
       onClick={onPick}

@@ -5,7 +5,7 @@ import type { Attention, Token } from "../document";
 import { Matrix } from "../parts/matrix";
 import { Formula } from "../parts/formula";
 import { useWidth } from "../parts/size";
-import { type Scale, span } from "../colours";
+import type { Scale } from "../colours";
 import { Tensor, unpackFrom } from "../tensor";
 import { layerName } from "../words/meaning";
 import { roleTitle } from "./attention";
@@ -135,7 +135,7 @@ function Scores({
       {scores && forbidden && (
         <Table {...common} name="scores" values={scores} scale="signed" title={words.masked} text={words.maskedText} forbidden={forbidden} />
       )}
-      <Table {...common} name="weights" values={weights} scale="weight" largest={weights.columns > 24 ? span(weights.data) : 1} title={words.softmax} text={words.softmaxText} {...(forbidden ? { forbidden } : {})} />
+      <Table {...common} name="weights" values={weights} scale="weight" {...(weights.columns > 24 ? {} : { largest: 1 })} title={words.softmax} text={words.softmaxText} {...(forbidden ? { forbidden } : {})} />
     </div>
   );
 }

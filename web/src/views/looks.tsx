@@ -57,7 +57,7 @@ export function Looks({
       <g
         key={`${side}${place}`}
         class={`end ${isMarked ? "marked" : ""} ${token.special ? "special" : ""}`}
-        tabIndex={0}
+        tabindex={0}
         role="button"
         aria-label={shown(token)}
         onMouseEnter={() => point({ side, place })}

@@ -61,7 +61,7 @@ function BoxOf({ box }: { box: Box }) {
     <g
       class={`box ${box.kind} ${isOpen ? "open" : ""}`}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-pressed={isOpen}
       aria-label={label.full}
       onClick={activate}

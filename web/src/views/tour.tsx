@@ -1,5 +1,5 @@
 // The guided tour: a card that leads over the page, step by step; each step has a link of its own.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { usePage } from "../context";
 import { hashOf, type State } from "../state";
 import { tourOf } from "./tour-steps";
@@ -39,7 +39,8 @@ export function TourView() {
 export function TourCard() {
   const { document, state, go, words, language } = usePage();
   const [isCopied, copied] = useState(false);
-  const steps = tourOf(document);
+  const isOn = state.tour > 0;
+  const steps = useMemo(() => (isOn ? tourOf(document) : []), [document, isOn]);
   const step = steps[state.tour - 1];
   useEffect(() => copied(false), [state.tour]);
   useEffect(() => {
