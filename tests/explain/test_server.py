@@ -89,3 +89,16 @@ def test_two_ask_at_once(server):
 def test_a_port_that_is_taken_is_an_error(server, explainer):
     with pytest.raises(OSError, match="in use"):
         PageServer(explainer, RunOptions(text="我"), port=server.port)
+
+
+def test_a_browser_that_leaves_is_no_event(server, capfd):
+    import socket
+    import struct
+
+    body = json.dumps({"text": "我喜欢深度学习。"}).encode()
+    head = f"POST /api/run HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # leave at once
+    assert ask(server, "POST", "/api/run", {"text": "你好"})[0].status == 200
+    assert capfd.readouterr().err == ""

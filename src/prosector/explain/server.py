@@ -11,6 +11,7 @@ it is JSON, which no form can, and come from our own page.
 from __future__ import annotations
 
 import json
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -69,6 +70,11 @@ class PageServer(ThreadingHTTPServer):
         """The page's address."""
         return f"http://{HOST}:{self.port}/"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that left before it had its answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     def answer(self, path: str, given: Any) -> dict[str, Any]:
         """What is posted, answered.
 
@@ -123,6 +129,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send(200, "application/json", as_json(self.server.answer(self.path, self.posted())))
         except RequestError as error:
             self.send_error_line(error.status, str(error))
+        except ConnectionError:  # whoever asked has left
+            self.close_connection = True
         except ValueError as error:
             self.send_error_line(400, str(error))
         except Exception as error:

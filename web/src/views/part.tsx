@@ -41,7 +41,7 @@ function Facts({ document, at, weights, attention }: { document: Document; at: s
   const shape = document.values[at]?.shape;
   const facts: [string, string][] = [];
   if (shape) facts.push([words.shape, shape.join(" × ")]);
-  if (weights) facts.push([words.weights, weights.toLocaleString()]);
+  if (weights) facts.push([words.weightsOf, weights.toLocaleString()]);
   if (attention) {
     facts.push([words.heads, String(attention.heads)]);
     if (attention.kvHeads !== attention.heads) facts.push([words.kvHeads, String(attention.kvHeads)]);
