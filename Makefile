@@ -7,7 +7,7 @@ READY := .venv/ready
 ARGS  :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint format clean
+.PHONY: help setup demo test test-all lint format web clean
 
 help: ## Say what can be made
 	@bold= plain=; if [ -t 1 ] && [ -z "$$NO_COLOR" ]; then bold=$$'\e[1m' plain=$$'\e[0m'; fi; \
@@ -65,6 +65,10 @@ lint: setup ## Check style, format and types
 format: setup ## Format the code and mend what can be mended
 	@$(BIN)/python -m ruff check --fix-only --quiet .
 	@$(BIN)/python -m ruff format .
+
+web: ## Build the page of `prosector explain` from web/ (takes Node 20 or newer)
+	@command -v npm >/dev/null || { echo "make web takes Node and npm, and found none; the page that comes with Prosector was built before" >&2; exit 2; }
+	@cd web && npm ci --silent && npm run --silent build
 
 clean: ## Remove caches and builds; .venv, models and runs stay
 	rm -rf dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

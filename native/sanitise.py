@@ -1,4 +1,4 @@
-"""What `sanitise.sh` runs: lines of Chinese translated by every kind of kernels, greedily, with a beam and by chance."""
+"""What `sanitise.sh` runs: lines of Chinese translated by every kind of kernels, greedily, with a beam, by chance."""
 
 import sys
 import time

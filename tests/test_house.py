@@ -17,7 +17,8 @@ SRC = ROOT / "src"
 # The floors of the house from the ground up. A module imports from floors below and from its own floor;
 # modules of the package's root that are not named here (prosector/__init__.py) live under the roof, on top of all.
 FLOORS = ["presets", "pretrained", "tap", "config", "attention", "positions", "blocks", "nn", "models"]
-FLOORS += ["observe", "text", "data", "evaluation", "decoding", "training", "lab", "interop", "bench", "serve", "cli"]
+FLOORS += ["observe", "text", "data", "evaluation", "decoding", "explain", "training", "lab", "interop", "bench"]
+FLOORS += ["serve", "cli"]
 
 MAX_LINES = 300
 TEXTS = {".cff", ".json", ".jsonl", ".log", ".md", ".py", ".sh", ".toml", ".txt", ".yaml"}

@@ -53,8 +53,10 @@ FLOORS = [  # from the floor up: the colour, and each room's name and what is in
     (
         LEAF,
         [
+            ("explain", "the page"),
             ("training", "the loop;\none file a family"),
             ("interop", "other libraries,\nboth ways"),
+            ("bench", "who is faster"),
             ("cli", "one file a command"),
         ],
     ),

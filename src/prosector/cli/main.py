@@ -18,6 +18,7 @@ from prosector.cli import (
     conformance,
     demo,
     evaluate,
+    explain,
     export,
     fill,
     generate,
@@ -34,6 +35,7 @@ EXAMPLES = """\b
 Examples:
   prosector translate 我喜欢深度学习。
   prosector translate --input letter.zh.txt --output letter.en.txt
+  prosector explain 我喜欢深度学习。
   prosector train demo --data pairs.tsv --out runs/mine
   prosector evaluate --model zh-en --data pairs.tsv
   prosector COMMAND --help
@@ -74,6 +76,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "generate": (generate.generate, generate.HELP),
     "fill": (fill.fill, fill.HELP),
     "predict": (predict.predict, predict.HELP),
+    "explain": (explain.explain, explain.HELP),
     "evaluate": (evaluate.evaluate, evaluate.HELP),
     "bench": (bench.bench, bench.HELP),
     "conformance": (conformance.conformance, conformance.HELP),

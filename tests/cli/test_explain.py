@@ -1,0 +1,63 @@
+"""`prosector explain`, as people call it."""
+
+import json
+import re
+import urllib.request
+
+import pytest
+from tests.cli.calls import start
+
+
+def document_of(page):
+    [data] = re.findall(r'<script type="application/json" id="document">(.*?)</script>', page, re.DOTALL)
+    return json.loads(data)
+
+
+def test_a_file(prosector, model, tmp_path):
+    result = prosector("explain", "--model", model, "我喜欢猫。", "--html", tmp_path / "page.html")
+    assert result.code == 0
+    assert result.out == ""
+    assert "page.html: " in result.err
+    document = document_of((tmp_path / "page.html").read_text("utf-8"))
+    assert document["text"] == "我喜欢猫。"
+    assert document["model"] == "model"
+    assert len(document["whatifs"]) == 2 + 2 * 3  # the mask, the positions, two heads of each attention
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_it_is_served_until_ctrl_c(model):
+    command = start("explain", "--model", model, "我喜欢猫。", "--no-browser", "--beam", 2)
+    address = command.stdout.readline().strip()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+    with urllib.request.urlopen(address) as response:
+        document = document_of(response.read().decode())
+    assert document["options"]["beam"] == 2
+    command.send_signal(2)
+    assert command.wait(30) == 130
+    assert "Traceback" not in command.stderr.read()
+    command.stdout.close()
+    command.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["", "--html", "page.html"], "blank"),
+        (["我", "--html", "page.txt"], "page.txt: a page is written as .html"),
+        (["我", "--html", "nowhere/page.html"], "there is no folder nowhere"),
+        (["我", "--beam", "99"], "--beam"),
+        (["我" * 300], "tokens, and the model reads"),
+    ],
+)
+def test_mistakes_are_named(prosector, model, arguments, says, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    result = prosector("explain", "--model", model, *arguments)
+    assert result.code == 2
+    assert says in result.err
+    assert result.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_sees_needs_a_picture(prosector):
+    assert "give the file of one" in prosector("explain", "--model", "vit").err
+    assert prosector("explain", "--model", "vit", "nowhere.png").code == 2
