@@ -4,9 +4,11 @@ import sys
 import time
 from pathlib import Path
 
+import prosector_native
+
 from prosector.config.decoding import DecodingConfig
 from prosector.decoding.installed import find_model
-from prosector.decoding.native import NativeTranslator, core
+from prosector.decoding.native import NativeTranslator
 
 WAYS = {
     "greedy": DecodingConfig(beam=1),
@@ -18,7 +20,7 @@ WAYS = {
 def main() -> None:
     file, n = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2000
     lines = file.read_text("utf-8").splitlines()[:n]
-    for kernels in core().kernels():
+    for kernels in prosector_native.kernels():
         translator = NativeTranslator.load(find_model("zh-en"), kernels)
         for name, how in WAYS.items():
             began = time.perf_counter()

@@ -7,7 +7,7 @@ python=$here/../.venv/bin/python
 built=$(mktemp -d)
 trap 'rm -rf "$built"' EXIT
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$built" "$here" -C install.strip=false \
-    -C cmake.build-type=Debug -C cmake.define.CMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all"
+    -C cmake.build-type=Debug -C cmake.define.CMAKE_CXX_FLAGS="-O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 preload="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so) $(g++ -print-file-name=libstdc++.so)"
 # Python's own allocations at its start are no leaks of the core's.
-LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$built "$python" "$here/sanitise.py" "$@"
+LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$built "$python" -P "$here/sanitise.py" "$@"
