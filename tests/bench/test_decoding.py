@@ -81,6 +81,7 @@ def test_the_command_prints_a_table_and_writes_all_figures(tiny, tmp_path, capsy
         (["zh-en"], "what shall zh-en translate? give --data FILE"),
         (["vit"], "vit is of the kind vit"),
         (["nothing"], "there is no model 'nothing'"),
+        (["--training", "zh-en"], "--training zh-en: give small or base"),
     ],
 )
 def test_what_cannot_be_raced_is_said_before_anything_is_measured(arguments, says, capsys):

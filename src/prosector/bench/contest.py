@@ -57,21 +57,21 @@ class Contest(NamedTuple):
         return self._replace(sources=self.sources[:n], longest=self.longest[:n], references=self.references[:n])
 
 
-def made_up(size: str, n: int, seed: int = 1) -> Contest:
-    """A size with random weights, and n sentences of random words.
-
-    It can be said in every peer's words: post-norm, sinusoids, biases, ReLU, tied tables.
-    """
-    config = TransformerConfig(
+def config_of(size: str, **fields: Any) -> TransformerConfig:
+    """A size that can be said in every peer's words: post-norm, sinusoids, biases, ReLU, tied tables."""
+    return TransformerConfig(
         source_vocab=WORDS,
         target_vocab=WORDS,
         tie="all",
         norm_placement="post",
-        output_bias=True,
-        dropout=0.0,
         position=SinusoidalPositionConfig(layout="half-split"),
-        **SIZES[size],
+        **(SIZES[size] | fields),
     )
+
+
+def made_up(size: str, n: int, seed: int = 1) -> Contest:
+    """A size with random weights, and n sentences of random words."""
+    config = config_of(size, output_bias=True, dropout=0.0)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = config.build().eval()

@@ -114,11 +114,11 @@ def of_hugging_face(contest: Contest, beam: int, precision: Precision) -> Transl
     return translate
 
 
-def marian(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> Any:
+def marian(settings: dict[str, Any], weights: dict[str, torch.Tensor], **options: Any) -> Any:
     """A `MarianMTModel` with these weights."""
     transformers = needed("transformers")
     settings = {name: value for name, value in settings.items() if name not in ("architectures", "model_type", "dtype")}
-    theirs = transformers.MarianMTModel(transformers.MarianConfig(**settings)).eval()
+    theirs = transformers.MarianMTModel(transformers.MarianConfig(**settings, **options)).eval()
     theirs.load_state_dict(weights, strict=False)
     theirs.tie_weights()
     return theirs
