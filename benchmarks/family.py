@@ -33,6 +33,7 @@ from prosector.data.corpus import PRESETS
 from prosector.data.masks import read_masks
 from prosector.data.pictures import read_pictures, split
 from prosector.data.texts import read_texts, stream_of
+from prosector.decoding.installed import find_model
 from prosector.evaluation.classes import classed
 from prosector.evaluation.ngram import NGram
 from prosector.evaluation.overlap import of_classes
@@ -131,21 +132,36 @@ def against_5gram(writer: Any, config: AnyRun) -> Record:
 def bert(seed: int, folder: Path) -> Record:
     """Gaps and pairs; then whose sentence is it, from 50 of each: after reading, from random weights, by counting."""
     record = learn(recipe("bert", "bert", seed), folder / "reader")
-    labels = ", ".join(f"{name} = {table(name, 2)}" for name in SOURCES)
-    given = [f"data.labels={{ {labels} }}", f"training.seed={seed}", "training.threads=1"]
-    label: Any = read_run(PRESETS / "label.toml", given)
-    parts = read_labelled(label.data)
+    label = labelling(seed)
     for name, start in (("after reading", folder / "reader"), ("from random weights", None)):
-        learn(label, folder / name.replace(" ", "-"), start)
-        reader = prosector.load(folder / name.replace(" ", "-"))
-        found = reader.classify(parts.test.texts)
-        right = [best[0].name == SOURCES[wanted] for best, wanted in zip(found, parts.test.labels, strict=True)]
-        record[f"accuracy {name}"] = sum(right) / len(right)
+        record[f"accuracy {name}"] = labelled_right(label, folder / name.replace(" ", "-"), start)
+    parts = read_labelled(label.data)
     record["accuracy counting pieces"] = bag_of_words(parts, prosector.load(folder / "reader").tokenizer)
     reader = prosector.load(folder / "reader")
     gaps = ("我[MASK]深度学习。", "I [MASK] deep learning.", "他[MASK]在家。")
     record["filled"] = {text: reader.filled(text) for text in gaps}
     return record
+
+
+def shipped_bert(seed: int, folder: Path) -> Record:
+    """The same question to the BERT that comes with the package, which has read for longer."""
+    return {"accuracy after longer reading": labelled_right(labelling(seed), folder, find_model("bert"))}
+
+
+def labelling(seed: int) -> Any:
+    """Whose sentence is it, of SOURCES?"""
+    labels = ", ".join(f"{name} = {table(name, 2)}" for name in SOURCES)
+    given = [f"data.labels={{ {labels} }}", f"training.seed={seed}", "training.threads=1"]
+    return read_run(PRESETS / "label.toml", given)
+
+
+def labelled_right(label: Any, folder: Path, start: Path | None) -> float:
+    """The share of test texts that a model tells right after learning from those with labels."""
+    learn(label, folder, start)
+    test = read_labelled(label.data).test
+    found = prosector.load(folder).classify(test.texts)
+    right = [best[0].name == SOURCES[wanted] for best, wanted in zip(found, test.labels, strict=True)]
+    return sum(right) / len(right)
 
 
 def bag_of_words(parts: Any, tokenizer: Any) -> float:
@@ -209,6 +225,7 @@ def experiments() -> dict[str, Callable[[int, Path], Record]]:
         "gpt-zh": partial(gpt, "zh"),
         "gpt-tang": poems,
         "bert": bert,
+        "bert-shipped": shipped_bert,
     }
     for kind in ("vit", "conv-transformer"):
         runs |= {f"{kind}-{n}": partial(pictures, kind, n) for n in (100, 500, 3600)}
