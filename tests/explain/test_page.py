@@ -57,6 +57,15 @@ def test_a_long_sentence_fits_with_less_detail(explainer):
     assert "encoder.0.attention.weights" in data_of(page)["values"]
 
 
+def test_of_a_long_sentence_the_what_ifs_go_last_and_least_first(explainer):
+    whatifs = [{"number": number, "values": {"x": "v" * 700_000}, "steps": "s" * 100_000} for number in range(30)]
+    shown = data_of(fitting(explainer, RunOptions(text="我爱你", beam=1), whatifs))["whatifs"]
+    assert [whatif["number"] for whatif in shown] == list(range(30))
+    assert not any(whatif["values"] for whatif in shown)
+    heavy = [whatif | {"steps": "s" * 1_000_000} for whatif in whatifs]
+    assert len(data_of(fitting(explainer, RunOptions(text="我爱你", beam=1), heavy))["whatifs"]) == 2
+
+
 def test_json_ends_no_element():
     assert as_json({"a": "</script><!--\u2028"}) == '{"a":"\\u003c/script>\\u003c!--\\u2028"}'
 

@@ -60,8 +60,12 @@ def explain(
     if html is not None and not html.resolve().parent.is_dir():
         raise ValueError(f"--html {html}: there is no folder {html.parent}")
     options.load(parts)
+    import torch
+
     from prosector.explain.options import RunOptions
 
+    # One sentence's tensors are tiny: several threads gain nothing, and wait for each other where cores are busy.
+    torch.set_num_threads(1)
     explainer = explainer_for(model, text)
     known = RunOptions(text=text_for(explainer.ability.config) if text is None else text, beam=beam)
     if html is not None:

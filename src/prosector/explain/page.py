@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -98,6 +98,12 @@ def write_page(explainer: Explainer, options: RunOptions, tell: Callable[[int, i
     return fitting(explainer, options, whatifs)
 
 
+def lighter(whatifs: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Less and less of the what-ifs: without where they looked; the mask and positions alone; none."""
+    bare = [whatif | {"values": {}} for whatif in whatifs]
+    yield from (bare, bare[:2], [])
+
+
 def fitting(explainer: Explainer, options: RunOptions, whatifs: list[dict[str, Any]]) -> str:
     """The page with as much detail as it has room for.
 
@@ -106,7 +112,10 @@ def fitting(explainer: Explainer, options: RunOptions, whatifs: list[dict[str, A
     """
     document = explainer.page(options) | {"whatifs": whatifs, "served": False}
     for precision, keep in DETAILS:
-        page = page_of(document | {"values": explainer.values(document["run"], precision, keep)})
-        if len(page.encode()) < LIMIT:
+        document["values"] = explainer.values(document["run"], precision, keep)
+        if len((page := page_of(document)).encode()) < LIMIT:
+            return page
+    for fewer in lighter(whatifs):
+        if len((page := page_of(document | {"whatifs": fewer})).encode()) < LIMIT:
             return page
     raise ValueError(f"{options.text[:40]!r} is too long for one file of 5 MB; without --html it is served")

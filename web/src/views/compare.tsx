@@ -36,6 +36,7 @@ function Side({ name, outcome, other, onForce }: { name: string; outcome: Outcom
         {words.score} {outcome.score.toFixed(4)}
         {other && name === words.after && (other.output === outcome.output ? ` · ${words.nothingChanged}` : "")}
       </p>
+      {outcome.options.mask_off && <p class="hint">{words.maskOffScore}</p>}
       <div class="sure">
         {outcome.written.map((token, number) => {
           const p = outcome.steps[number]?.chosen?.p ?? 0;

@@ -62,6 +62,7 @@ export function Shares({ step }: { step: number }) {
     .slice(0, MOST);
   const largest = Math.abs(most[0]?.[1] ?? 1);
   const total = Object.values(shares).reduce((sum, share) => sum + share, 0);
+  const others = Object.keys(shares).length - most.length;
   return (
     <>
       <h3>{words.whoSpoke}</h3>
@@ -78,6 +79,13 @@ export function Shares({ step }: { step: number }) {
             <span class="p">{share.toFixed(2)}</span>
           </li>
         ))}
+        {others > 0 && (
+          <li>
+            <span>{words.otherParts(others)}</span>
+            <span />
+            <span class="p">{(total - most.reduce((sum, [, share]) => sum + share, 0)).toFixed(2)}</span>
+          </li>
+        )}
         <li class="total">
           <span>Σ = logit</span>
           <span />

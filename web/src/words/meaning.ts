@@ -7,6 +7,11 @@ import type { Box, Kind } from "../views/machine-layout";
 import { en, type Words } from "./en";
 import { type Described, NAMES, PARTS } from "./parts";
 
+const PATCHES = {
+  en: "The picture is cut into patches, row by row; the number is a patch's place.",
+  zh: "图片一行一行地切成小块；数字是小块的位置。",
+};
+
 const languageOf = (words: Words) => (words === en ? "en" : "zh");
 
 /** Which kind of part an address is. */
@@ -29,6 +34,7 @@ export function describe(document: Document, at: string, words: Words): Describe
   const kind = kindOf(document, at);
   const known = PARTS[language][kind];
   const names = NAMES[language];
+  if (at === "tokens:patches") return { title: names["patches"] ?? "", text: language === "en" ? PATCHES.en : PATCHES.zh };
   if (kind === "tokens") return { ...known, title: `${names[at.slice(7)] ?? at.slice(7)}` };
   if (kind === "output") return { ...known, title: (at === "encoder" ? names["memory"] : at === "logits" ? names["logits"] : known.title) ?? "" };
   if (kind === "layer") return { ...known, title: layerName(Number(at.split(".").at(-1)), words) };
