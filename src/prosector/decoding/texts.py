@@ -11,6 +11,7 @@ No PyTorch is needed here: an engine's own `search` is what finds the targets.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +42,7 @@ class Piece:
     candidates: list[Candidate]
 
 
-class TextTranslator(FromFolder):
+class TextTranslator(FromFolder, ABC):
     """Texts to translations, by whatever `search` a subclass has.
 
     Attributes:
@@ -134,6 +135,7 @@ class TextTranslator(FromFolder):
                     Candidate(self.target.decode(one.ids).strip(), one.score, one.finished) for one in found
                 )
 
+    @abstractmethod
     def search(
         self,
         sources: Sequence[Sequence[int]],
@@ -150,7 +152,6 @@ class TextTranslator(FromFolder):
             texts: what the sources say; a text's draws, if it is sampled, depend on it and the seed alone.
             rule: which tokens must not come next.
         """
-        raise NotImplementedError
 
     def ids(self, text: str) -> list[int]:
         """What the model reads."""
