@@ -1,5 +1,6 @@
 """Small models of all nine kinds, whose every part says something, and a run of each that was seen whole."""
 
+import pytest
 import torch
 
 from prosector.config.bert import BertConfig
@@ -113,3 +114,18 @@ def watched(model):
     with torch.no_grad(), observe(model) as seen:
         run_whole(model, *inputs_of(model))
     return seen
+
+
+KERNELS = ["sdpa", "written-out", "flex"]
+every_kernel = pytest.mark.parametrize("kernel", KERNELS)
+
+
+def same(ours, theirs):
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-5)
+
+
+def step_by_step(model, src=SRC, tgt=TGT):
+    """The same with a cache, a token at a time."""
+    memory, cache = model.encode(src), model.new_cache()
+    hidden = [model.decode(token[:, None], memory, model.real(src), cache) for token in tgt.unbind(1)]
+    return model.logits(torch.cat(hidden, dim=1))
