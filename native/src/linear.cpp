@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace prosector {
 
-Linear::Linear(const float* w, const float* b, int n, int k)
-    : n(n), k(k), k_padded((k + ALIGN - 1) / ALIGN * ALIGN) {
+Linear::Linear(int n, int k) : n(n), k(k), k_padded((k + ALIGN - 1) / ALIGN * ALIGN) {
     const std::size_t outputs = std::size_t(n + TILE - 1) / TILE * TILE;
     weight.assign(outputs * k_padded, 0);
     scale.assign(outputs, 0.0f);
     bias.assign(outputs, 0.0f);
     sum.assign(outputs, 0);
+}
+
+Linear::Linear(const float* w, const float* b, int n, int k)
+    : Linear(n, k) {
     for (int row = 0; row < n; ++row) {
         const float* values = w + std::size_t(row) * k;
         float largest = 1e-8f;
@@ -25,6 +29,20 @@ Linear::Linear(const float* w, const float* b, int n, int k)
         }
         if (b) bias[row] = b[row];
     }
+}
+
+Linear Linear::only(const std::vector<int>& outputs) const {
+    Linear some(int(outputs.size()), k);
+    for (int row = 0; row < some.n; ++row) {
+        const int from = outputs[row];
+        const std::int8_t* in = block(from / BLOCK) + from % BLOCK * 4;
+        std::int8_t* out = some.weight.data() + std::size_t(row / BLOCK) * BLOCK * k_padded + row % BLOCK * 4;
+        for (int i = 0; i < k_padded * BLOCK; i += BLOCK * 4) std::memcpy(out + i, in + i, 4);
+        some.scale[row] = scale[from];
+        some.bias[row] = bias[from];
+        some.sum[row] = sum[from];
+    }
+    return some;
 }
 
 }  // namespace prosector

@@ -38,7 +38,11 @@ struct Linear {
     Buffer<std::int32_t> sum;           // Σ over the inputs of each row of W, for kernels that add 128 to inputs
 
     Linear() = default;
+    Linear(int n, int k);  // of zeros
     Linear(const float* w, const float* b, int n, int k);  // w [n, k]; b [n] or null
+
+    // The map to some of its outputs alone.
+    Linear only(const std::vector<int>& outputs) const;
 
     const std::int8_t* block(int number) const { return weight.data() + std::size_t(number) * BLOCK * k_padded; }
 };

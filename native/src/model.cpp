@@ -90,49 +90,66 @@ void feed_forward(const Model& model, Work& work, const FeedForward& block, cons
     });
 }
 
-// One query of all heads over some places, whose keys lie at `places`, values kv_width behind.
-void attend(const Model& model, Work& work, const float* query, int length, const float* bias, std::size_t bias_stride,
-            float* out, const std::vector<const Half*>& rows) {
+// What a head adds to the scores of the keys 0, 1, ... as seen from a position; null if nothing.
+const float* bias_of(const Positions& positions, int head, int position) {
+    if (positions.bias.empty()) return nullptr;
+    return positions.bias.data() + std::size_t(head) * (2 * positions.rows - 1) + positions.rows - 1 - position;
+}
+
+// One head's query over the keys at `work.places`.
+void attend(const Model& model, Work& work, const float* query, int head, int length, std::ptrdiff_t to_value,
+            const float* bias, float* out) {
     const Shape& shape = model.shape;
-    const int group = shape.n_heads / shape.n_kv_heads;
+    work.kernels.attend(query + head * shape.d_head, {work.places.data(), length, to_value, bias}, shape.d_head,
+                        shape.attention_scale, out + head * shape.d_head, work.scores.data());
+}
+
+// Keys and values of a source's tokens, [length, 2 · kv_width], as they are kept: those of a head together.
+void by_heads(const Model& model, const Kernels& kernels, const float* from, std::size_t stride, int length, Half* to) {
+    const int d = model.shape.d_head, heads = model.shape.n_kv_heads;
+    for (int place = 0; place < length; ++place, from += stride)
+        for (int which = 0; which < 2; ++which)
+            for (int head = 0; head < heads; ++head)
+                kernels.halve(from + (which * heads + head) * d, d, to + ((head * 2 + which) * std::size_t(length) + place) * d);
+}
+
+// The keys of a head in what `by_heads` wrote.
+void places_of(Work& work, const Half* kept, int kv_head, int length, int d_head) {
     work.places.resize(length);
     work.scores.resize(length + 2 * BLOCK);
-    for (int head = 0; head < shape.n_heads; ++head) {
-        if (head % group == 0)
-            for (int place = 0; place < length; ++place) work.places[place] = rows[place] + head / group * shape.d_head;
-        const Keys keys = {work.places.data(), length, shape.kv_width(), bias ? bias + head * bias_stride : nullptr};
-        work.kernels.attend(query + head * shape.d_head, keys, shape.d_head, shape.attention_scale,
-                            out + head * shape.d_head, work.scores.data());
+    const Half* next = kept + std::size_t(kv_head) * 2 * length * d_head;
+    for (const Half*& place : work.places) {
+        place = next;
+        next += d_head;
     }
 }
 
-void encoder_layer(const Model& model, Work& work, const Layer& layer, const Memory& memory, int tokens) {
+// Where sources begin among all tokens, and their lengths.
+struct Spans {
+    std::vector<int> start, length;
+};
+
+void encoder_layer(const Model& model, Work& work, const Layer& layer, const Spans& spans, int tokens) {
     const Shape& shape = model.shape;
     const Positions& positions = model.encoder.positions;
-    const int width = shape.q_width() + 2 * shape.kv_width();
+    const int q = shape.q_width(), width = q + 2 * shape.kv_width(), group = shape.n_heads / shape.n_kv_heads;
     around(model, work, layer.norms[0], tokens, [&](const float* in, float* x) {
         work.wide.resize(std::size_t(tokens) * width);
-        work.heads.resize(std::size_t(tokens) * shape.q_width());
+        work.heads.resize(std::size_t(tokens) * q);
         work.linear(layer.self.query, in, tokens, work.wide.data());
-        const std::size_t kv = 2 * shape.kv_width();
-        work.halves.resize(tokens * kv);
-        std::vector<const Half*> rows;
-        for (std::size_t source = 0; source < memory.start.size(); ++source) {
-            const int length = memory.length[source];
-            float* first = work.wide.data() + std::size_t(memory.start[source]) * width;
-            rows.resize(length);
-            for (int place = 0; place < length; ++place) {
-                float* row = first + std::size_t(place) * width;
-                rotate_heads(positions, place, row, shape.n_heads + shape.n_kv_heads, shape.d_head);
-                Half* kept = work.halves.data() + (std::size_t(memory.start[source]) + place) * kv;
-                work.kernels.halve(row + shape.q_width(), kv, kept);
-                rows[place] = kept;
-            }
-            for (int place = 0; place < length; ++place) {
-                // The bias of keys 0 ... length - 1 as seen from here.
-                const float* bias = positions.bias.empty() ? nullptr : positions.bias.data() + positions.rows - 1 - place;
-                attend(model, work, first + std::size_t(place) * width, length, bias, 2 * positions.rows - 1,
-                       work.heads.data() + (std::size_t(memory.start[source]) + place) * shape.q_width(), rows);
+        for (std::size_t source = 0; source < spans.start.size(); ++source) {
+            const int length = spans.length[source];
+            float* rows = work.wide.data() + std::size_t(spans.start[source]) * width;
+            float* heads = work.heads.data() + std::size_t(spans.start[source]) * q;
+            for (int place = 0; place < length; ++place)
+                rotate_heads(positions, place, rows + std::size_t(place) * width, shape.n_heads + shape.n_kv_heads, shape.d_head);
+            work.halves.resize(std::size_t(length) * 2 * shape.kv_width());
+            by_heads(model, work.kernels, rows + q, width, length, work.halves.data());
+            for (int head = 0; head < shape.n_heads; ++head) {
+                if (head % group == 0) places_of(work, work.halves.data(), head / group, length, shape.d_head);
+                for (int place = 0; place < length; ++place)
+                    attend(model, work, rows + std::size_t(place) * width, head, length, std::ptrdiff_t(length) * shape.d_head,
+                           bias_of(positions, head, place), heads + std::size_t(place) * q);
             }
         }
         work.linear(layer.self.output, work.heads.data(), tokens, x, x);
@@ -140,105 +157,125 @@ void encoder_layer(const Model& model, Work& work, const Layer& layer, const Mem
     feed_forward(model, work, layer.feed_forward, layer.norms[1], tokens);
 }
 
+// Each row's query over the tokens that were written before it, and itself.
+void attend_to_written(const Model& model, Work& work, std::size_t number, const std::vector<const Row*>& rows) {
+    const Shape& shape = model.shape;
+    const Positions& positions = model.decoder.positions;
+    const int q = shape.q_width(), kv = 2 * shape.kv_width(), group = shape.n_heads / shape.n_kv_heads;
+    std::vector<const Half*> keys;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        const std::vector<int>& all = rows[row]->places;
+        const int now = int(all.size()) - 1;
+        float* here = work.wide.data() + row * (q + kv);
+        rotate_heads(positions, now, here, shape.n_heads + shape.n_kv_heads, shape.d_head);
+        work.kernels.halve(here + q, kv, work.kept.at(number, all.back()));
+        keys.clear();
+        for (int place : all) keys.push_back(work.kept.at(number, place));
+        work.places.resize(keys.size());
+        work.scores.resize(keys.size() + 2 * BLOCK);
+        for (int head = 0; head < shape.n_heads; ++head) {
+            if (head % group == 0)
+                for (std::size_t i = 0; i < keys.size(); ++i) work.places[i] = keys[i] + head / group * shape.d_head;
+            attend(model, work, here, head, now + 1, shape.kv_width(), bias_of(positions, head, now), work.heads.data() + row * q);
+        }
+    }
+}
+
+// Each row's query over its source; a beam's rows, which lie together, head by head.
+void attend_to_sources(const Model& model, Work& work, std::size_t number, const std::vector<const Row*>& rows) {
+    const Shape& shape = model.shape;
+    const int q = shape.q_width(), group = shape.n_heads / shape.n_kv_heads;
+    for (std::size_t first = 0, end; first < rows.size(); first = end) {
+        const Memory& source = *rows[first]->source;
+        for (end = first + 1; end < rows.size() && rows[end]->source == &source;) ++end;
+        const std::ptrdiff_t to_value = std::ptrdiff_t(source.length) * shape.d_head;
+        const Half* kept = source.key_value.data() + number * to_value * 2 * shape.n_kv_heads;
+        for (int head = 0; head < shape.n_heads; ++head) {
+            if (head % group == 0) places_of(work, kept, head / group, source.length, shape.d_head);
+            for (std::size_t row = first; row < end; ++row)
+                attend(model, work, work.wide.data() + row * q, head, source.length, to_value, nullptr,
+                       work.heads.data() + row * q);
+        }
+    }
+}
+
+void decoder_layer(const Model& model, Work& work, std::size_t number, const std::vector<const Row*>& rows) {
+    const Shape& shape = model.shape;
+    const Layer& layer = model.decoder.layers[number];
+    const int n = int(rows.size()), q = shape.q_width();
+    work.heads.resize(std::size_t(n) * q);
+    around(model, work, layer.norms[0], n, [&](const float* in, float* x) {
+        work.wide.resize(std::size_t(n) * (q + 2 * shape.kv_width()));
+        work.linear(layer.self.query, in, n, work.wide.data());
+        attend_to_written(model, work, number, rows);
+        work.linear(layer.self.output, work.heads.data(), n, x, x);
+    });
+    around(model, work, layer.norms[1], n, [&](const float* in, float* x) {
+        work.wide.resize(std::size_t(n) * q);
+        work.linear(layer.cross.query, in, n, work.wide.data());
+        attend_to_sources(model, work, number, rows);
+        work.linear(layer.cross.output, work.heads.data(), n, x, x);
+    });
+    feed_forward(model, work, layer.feed_forward, layer.norms[2], n);
+}
+
 }  // namespace
 
-Memory encode(const Model& model, Work& work, const std::vector<std::vector<int>>& sources) {
-    Memory memory;
+std::vector<Memory> encode(const Model& model, Work& work, const std::vector<const std::vector<int>*>& sources) {
+    Spans spans;
     std::vector<int> ids, positions;
-    for (const auto& source : sources) {
-        memory.start.push_back(int(ids.size()));
-        memory.length.push_back(int(source.size()));
-        ids.insert(ids.end(), source.begin(), source.end());
-        for (std::size_t i = 0; i < source.size(); ++i) positions.push_back(int(i));
+    for (const std::vector<int>* source : sources) {
+        spans.start.push_back(int(ids.size()));
+        spans.length.push_back(int(source->size()));
+        ids.insert(ids.end(), source->begin(), source->end());
+        for (std::size_t i = 0; i < source->size(); ++i) positions.push_back(int(i));
     }
     const int tokens = int(ids.size());
     embed(model, model.encoder, work, model.source_table.data(), ids, positions);
-    for (const Layer& layer : model.encoder.layers) encoder_layer(model, work, layer, memory, tokens);
+    for (const Layer& layer : model.encoder.layers) encoder_layer(model, work, layer, spans, tokens);
     if (model.encoder.final_norm) (*model.encoder.final_norm)(work.kernels, work.x.data(), work.x.data(), tokens);
-    for (const Layer& layer : model.decoder.layers) {
-        work.wide.resize(std::size_t(tokens) * 2 * model.shape.kv_width());
-        work.linear(layer.cross.key_value, work.x.data(), tokens, work.wide.data());
-        memory.key_value.emplace_back(work.wide.size());
-        work.kernels.halve(work.wide.data(), work.wide.size(), memory.key_value.back().data());
+
+    const std::size_t kv = 2 * model.shape.kv_width(), n_layers = model.decoder.layers.size();
+    std::vector<Memory> memories(sources.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        memories[i].length = spans.length[i];
+        memories[i].key_value.resize(n_layers * spans.length[i] * kv);
     }
-    return memory;
+    work.wide.resize(tokens * kv);
+    for (std::size_t number = 0; number < n_layers; ++number) {
+        work.linear(model.decoder.layers[number].cross.key_value, work.x.data(), tokens, work.wide.data());
+        for (std::size_t i = 0; i < sources.size(); ++i)
+            by_heads(model, work.kernels, work.wide.data() + spans.start[i] * kv, kv, spans.length[i],
+                     memories[i].key_value.data() + number * spans.length[i] * kv);
+    }
+    return memories;
 }
 
-Targets::Targets(const Model& model, const Memory& memory, Work& work)
-    : model_(model), memory_(memory), work_(work), kept_(model.decoder.layers.size()) {}
-
-float* Targets::step(const std::vector<int>& tokens, const std::vector<int>& sources, const std::vector<int>& parents) {
-    const int rows = int(tokens.size());
-    std::vector<std::vector<int>> slots(rows);
-    for (int row = 0; row < rows; ++row) {
-        if (n_steps_) slots[row] = slots_[parents[row]];
-        slots[row].push_back(row);
+int Kept::take() {
+    if (free_.empty()) {
+        const int first = int(chunks_.size()) * CHUNK;
+        chunks_.emplace_back(n_layers_ * CHUNK * width_);
+        for (int place = first + CHUNK - 1; place >= first; --place) free_.push_back(place);
     }
-    slots_ = std::move(slots);
-    ++n_steps_;
-
-    const std::vector<int> positions(rows, n_steps_ - 1);
-    embed(model_, model_.decoder, work_, model_.target_row(0), tokens, positions);
-    for (std::size_t number = 0; number < kept_.size(); ++number)
-        layer(model_.decoder.layers[number], int(number), rows, sources);
-    if (model_.decoder.final_norm) (*model_.decoder.final_norm)(work_.kernels, work_.x.data(), work_.x.data(), rows);
-    if (model_.shape.output_scale != 1.0f)
-        for (float& value : work_.x) value *= model_.shape.output_scale;
-
-    work_.logits.resize(std::size_t(rows) * model_.output.n);
-    work_.linear(model_.output, work_.x.data(), rows, work_.logits.data());
-    return work_.logits.data();
+    const int place = free_.back();
+    free_.pop_back();
+    return place;
 }
 
-void Targets::layer(const Layer& layer, int number, int rows, const std::vector<int>& sources) {
-    const Shape& shape = model_.shape;
-    const Positions& positions = model_.decoder.positions;
-    const int q = shape.q_width(), kv = 2 * shape.kv_width(), width = q + kv, now = n_steps_ - 1;
-    std::vector<const Half*> places;
-    work_.heads.resize(std::size_t(rows) * q);
-
-    around(model_, work_, layer.norms[0], rows, [&](const float* in, float* x) {
-        work_.wide.resize(std::size_t(rows) * width);
-        work_.linear(layer.self.query, in, rows, work_.wide.data());
-        auto& kept = kept_[number];
-        kept.emplace_back(std::size_t(rows) * kv);
-        for (int row = 0; row < rows; ++row) {
-            float* all = work_.wide.data() + std::size_t(row) * width;
-            rotate_heads(positions, now, all, shape.n_heads + shape.n_kv_heads, shape.d_head);
-            work_.kernels.halve(all + q, kv, kept.back().data() + std::size_t(row) * kv);
-        }
-        places.resize(n_steps_);
-        // The bias of keys 0 ... now as seen from now.
-        const float* bias = positions.bias.empty() ? nullptr : positions.bias.data() + positions.rows - 1 - now;
-        for (int row = 0; row < rows; ++row) {
-            for (int step = 0; step < n_steps_; ++step)
-                places[step] = kept[step].data() + std::size_t(slots_[row][step]) * kv;
-            attend(model_, work_, work_.wide.data() + std::size_t(row) * width, n_steps_, bias, 2 * positions.rows - 1,
-                   work_.heads.data() + std::size_t(row) * q, places);
-        }
-        work_.linear(layer.self.output, work_.heads.data(), rows, x, x);
-    });
-
-    around(model_, work_, layer.norms[1], rows, [&](const float* in, float* x) {
-        work_.wide.resize(std::size_t(rows) * q);
-        work_.linear(layer.cross.query, in, rows, work_.wide.data());
-        const Buffer<Half>& memory = memory_.key_value[number];
-        int last = -1;
-        for (int row = 0; row < rows; ++row) {
-            const int source = sources[row], length = memory_.length[source];
-            if (source != last) {  // a beam's rows lie together
-                places.resize(length);
-                for (int place = 0; place < length; ++place)
-                    places[place] = memory.data() + (std::size_t(memory_.start[source]) + place) * kv;
-                last = source;
-            }
-            attend(model_, work_, work_.wide.data() + std::size_t(row) * q, length, nullptr, 0,
-                   work_.heads.data() + std::size_t(row) * q, places);
-        }
-        work_.linear(layer.cross.output, work_.heads.data(), rows, x, x);
-    });
-
-    feed_forward(model_, work_, layer.feed_forward, layer.norms[2], rows);
+const float* step(const Model& model, Work& work, const std::vector<const Row*>& rows) {
+    const int n = int(rows.size());
+    std::vector<int> tokens, positions;
+    for (const Row* row : rows) {
+        tokens.push_back(row->token);
+        positions.push_back(int(row->places.size()) - 1);
+    }
+    embed(model, model.decoder, work, model.target_row(0), tokens, positions);
+    for (std::size_t number = 0; number < model.decoder.layers.size(); ++number)
+        decoder_layer(model, work, number, rows);
+    if (model.decoder.final_norm) (*model.decoder.final_norm)(work.kernels, work.x.data(), work.x.data(), n);
+    if (model.shape.output_scale != 1.0f)
+        for (float& value : work.x) value *= model.shape.output_scale;
+    return work.x.data();
 }
 
 }  // namespace prosector

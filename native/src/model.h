@@ -1,8 +1,6 @@
 // The encoder-decoder Transformer: what it is made of, and one step of it for any number of targets at once.
 //
-// Sources of a batch lie one behind the other, without padding. A target being written is a row; at each step its row is
-// another one, and `slots` says in which row of which earlier step its keys and values lie. So rows can be copied
-// (a beam's), reordered and dropped, and nothing is moved.
+// Sources of a batch lie one behind the other, without padding. Targets of a step may be of any lengths.
 #pragma once
 
 #include <memory>
@@ -71,50 +69,60 @@ struct Model {
     }
 };
 
+// Keys and values of the tokens of all targets, of every decoder layer, at places that are given out and taken back.
+class Kept {
+  public:
+    explicit Kept(const Model& model) : width_(2 * model.shape.kv_width()), n_layers_(model.decoder.layers.size()) {}
+    int take();
+    void give_back(const std::vector<int>& places) { free_.insert(free_.end(), places.begin(), places.end()); }
+    Half* at(std::size_t layer, int place) {
+        return chunks_[place / CHUNK].data() + (layer * CHUNK + place % CHUNK) * width_;
+    }
+
+  private:
+    static constexpr int CHUNK = 60;  // places that are made at once; no power of two, as the cache would not like it
+    std::size_t width_, n_layers_;
+    std::vector<Buffer<Half>> chunks_;  // [n_layers, CHUNK, 2 · kv_width]
+    std::vector<int> free_;
+};
+
 // Room for what one thread computes; it grows as needed and is used again.
 class Work {
   public:
-    explicit Work(const Kernels& kernels) : kernels(kernels) {}
+    Work(const Kernels& kernels, const Model& model) : kernels(kernels), kept(model) {}
     const Kernels& kernels;
+    Kept kept;
 
     // y = activation(W x + b) + residual, x in floats.
     void linear(const Linear& w, const float* x, int rows, float* y, const float* residual = nullptr,
                 Activation activation = Activation::none);
 
     Buffer<float> x, normed, wide, heads, hidden, gate, scores, logits;
-    Buffer<Half> halves;  // keys and values of the encoder
-    std::vector<const Half*> places;
+    Buffer<Half> halves;  // keys and values of the encoder, as a memory has them
+    std::vector<const Half*> places;  // of what is attended to
 
   private:
     Buffer<std::uint8_t> quantised_;
     std::vector<float> scales_;
 };
 
-// What is kept of some sources while their targets are written.
+// What is kept of a source while its targets are written.
 struct Memory {
-    std::vector<int> start, length;              // of each source among all tokens
-    std::vector<Buffer<Half>> key_value;         // of each decoder layer: [tokens, 2 · kv_width]
+    int length = 0;
+    Buffer<Half> key_value;  // [decoder layers, kv heads, 2, length, d_head]
 };
 
-Memory encode(const Model& model, Work& work, const std::vector<std::vector<int>>& sources);
+std::vector<Memory> encode(const Model& model, Work& work, const std::vector<const std::vector<int>*>& sources);
 
-// The targets being written: what every step so far left behind.
-class Targets {
-  public:
-    Targets(const Model& model, const Memory& memory, Work& work);
-
-    // One more token a row. `sources` says whose target a row is, `parents` which row of the step before it goes on
-    // from. Returns the logits of every word, [rows, V].
-    float* step(const std::vector<int>& tokens, const std::vector<int>& sources, const std::vector<int>& parents);
-
-  private:
-    void layer(const Layer& layer, int number, int rows, const std::vector<int>& sources);
-    const Model& model_;
-    const Memory& memory_;
-    Work& work_;
-    int n_steps_ = 0;
-    std::vector<std::vector<Buffer<Half>>> kept_;  // [layer][step]: [rows, 2 · kv_width]
-    std::vector<std::vector<int>> slots_;           // [row][step]
+// A target being written: its last token, its source, and where the keys and values of all its tokens lie, the last one's
+// too. So targets can be copied (a beam's), reordered and dropped, and nothing is moved.
+struct Row {
+    int token = 0;
+    const Memory* source = nullptr;
+    std::vector<int> places;
 };
+
+// One more token of each row: what the decoder makes of it, [rows, d], before it is mapped to words.
+const float* step(const Model& model, Work& work, const std::vector<const Row*>& rows);
 
 }  // namespace prosector

@@ -1,7 +1,6 @@
 #include "translator.h"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <numeric>
 #include <stdexcept>
@@ -11,35 +10,64 @@ namespace prosector {
 
 namespace {
 
-constexpr int MOST_ROWS = 64;  // targets written at once by a thread: more no longer makes a step cheaper
+// Sources that wait, the longest first, so that at the end short ones are left.
+class Queue {
+  public:
+    explicit Queue(const std::vector<Source>& sources) : sources_(sources), order_(sources.size()) {
+        std::iota(order_.begin(), order_.end(), 0);
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](int a, int b) { return sources[a].ids.size() > sources[b].ids.size(); });
+    }
 
-// The sources in groups, by their numbers: as many groups for each thread, and all of about the same work, the longest
-// sources being dealt out first.
-std::vector<std::vector<int>> groups_of(const std::vector<Source>& sources, int beam, int threads) {
-    const int n = int(sources.size()), most = std::max(1, MOST_ROWS / beam), share = std::max(1, std::min(n, threads));
-    const int rounds = (n + most * share - 1) / (most * share);
-    std::vector<int> order(n);
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return sources[a].ids.size() > sources[b].ids.size(); });
-    std::vector<std::vector<int>> groups(std::size_t(rounds) * share);
-    for (int i = 0; i < n; ++i) groups[i % groups.size()].push_back(order[i]);
-    return groups;
+    // The next ones: as many as there is room for, but no more than an even share.
+    std::vector<Searches::Numbered> take(int room, int among) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const int left = int(order_.size()) - next_, some = std::min(room, (left + among - 1) / among);
+        std::vector<Searches::Numbered> taken;
+        for (int i = 0; i < some; ++i, ++next_) taken.emplace_back(order_[next_], &sources_[order_[next_]]);
+        return taken;
+    }
+
+  private:
+    const std::vector<Source>& sources_;
+    std::vector<int> order_;
+    int next_ = 0;
+    std::mutex mutex_;
+};
+
+// Search for what is in the queue, `most` sources at once: whenever a quarter of them is found, others join.
+void work_through(Queue& queue, Searches& searches, int most, int threads, std::vector<std::vector<Hypothesis>>& found) {
+    auto next = queue.take(most, 1);
+    while (!next.empty() || searches.n_running()) {
+        if (!next.empty()) searches.begin(next);
+        for (auto& [number, targets] : searches.step()) found[number] = std::move(targets);
+        const int room = most - searches.n_running();
+        next.clear();
+        if (4 * room >= most) next = queue.take(room, threads);
+    }
 }
 
 }  // namespace
 
-Translator::Translator(const Settings& settings, const Arrays& arrays, Special special,
-                       std::vector<std::uint8_t> wordiness, const std::string& kernels)
+Translator::Translator(const Settings& settings, const Arrays& arrays, Vocabulary vocabulary, Shortlist shortlist,
+                       const std::string& kernels)
     : kernels_(choose(kernels)),
       model_(build(settings, arrays)),
-      special_(std::move(special)),
-      wordiness_(std::move(wordiness)) {
-    if (int(wordiness_.size()) < model_.target_words) wordiness_.resize(model_.target_words, 2);
+      vocabulary_(std::move(vocabulary)),
+      shortlist_(std::move(shortlist)) {
+    if (int(vocabulary_.wordiness.size()) < model_.target_words) vocabulary_.wordiness.resize(model_.target_words, 2);
+    if (shortlist_.empty()) return;
+    const auto outside = [&](int id) { return id < 0 || id >= model_.target_words; };
+    if (int(shortlist_.start.size()) != model_.source_words + 1 || shortlist_.start.front() != 0 ||
+        !std::is_sorted(shortlist_.start.begin(), shortlist_.start.end()) ||
+        shortlist_.start.back() != int(shortlist_.words.size()) || shortlist_.always.empty() ||
+        std::any_of(shortlist_.words.begin(), shortlist_.words.end(), outside) ||
+        std::any_of(shortlist_.always.begin(), shortlist_.always.end(), outside))
+        throw std::invalid_argument("the shortlist does not fit the vocabularies");
 }
 
-std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source>& sources, const Search& how,
-                                                        int threads) {
+void Translator::check(const std::vector<Source>& sources, const Search& how) const {
+    if (how.shortlisted && shortlist_.empty()) throw std::invalid_argument("the model has no shortlist");
     for (const Source& source : sources) {
         if (source.ids.empty()) throw std::invalid_argument("a source has no tokens");
         for (int id : source.ids)
@@ -47,28 +75,42 @@ std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source
                 throw std::invalid_argument("a source has the id " + std::to_string(id) + ", and the vocabulary ends at " +
                                             std::to_string(model_.source_words - 1));
     }
+}
+
+// How many targets a thread writes at once. Each step reads all weights once, and what is kept of every row; more rows
+// share the weights, but what they keep no longer lies near. Large models gain by more rows, small ones by fewer.
+int Translator::most_rows() const {
+    std::size_t bytes = model_.output.weight.size();
+    for (const Layer& layer : model_.decoder.layers)
+        for (const Linear* map : {&layer.self.query, &layer.self.output, &layer.cross.query, &layer.cross.output,
+                                  &layer.feed_forward.inner, &layer.feed_forward.outer, &layer.feed_forward.gate})
+            bytes += map->weight.size();
+    return int(std::clamp<std::size_t>(bytes / (256 << 10), 16, 64));
+}
+
+std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source>& sources, const Search& how,
+                                                        int threads) {
+    check(sources, how);
     std::vector<std::vector<Hypothesis>> found(sources.size());
-    const auto groups = groups_of(sources, std::max(1, how.beam), threads);
-    std::atomic<std::size_t> next{0};
+    Queue queue(sources);
+    const int n = int(sources.size()), team_size = std::max(1, std::min(threads, n));
+    const auto shares = [](int whole, int of) { return (whole + of - 1) / of; };  // the larger ones
+    const int share = shares(n, team_size), most = shares(share, shares(share, std::max(1, most_rows() / how.width())));
     std::exception_ptr fault;
     const auto work_on = [&] {
         auto work = borrow();
         try {
-            for (std::size_t group = next++; group < groups.size(); group = next++) {
-                std::vector<Source> some;
-                for (int number : groups[group]) some.push_back(sources[number]);
-                auto targets = prosector::search(model_, *work, some, how, special_, wordiness_);
-                for (std::size_t i = 0; i < targets.size(); ++i) found[groups[group][i]] = std::move(targets[i]);
-            }
+            Searches searches(model_, *work, how, vocabulary_, shortlist_);
+            work_through(queue, searches, most, team_size, found);
         } catch (...) {
             const std::lock_guard<std::mutex> lock(mutex_);
             fault = std::current_exception();
+            return;  // what it worked in is in disorder
         }
         give_back(std::move(work));
     };
-    const int helpers = std::min<int>(threads, int(groups.size())) - 1;
     std::vector<std::thread> team;
-    for (int i = 0; i < helpers; ++i) team.emplace_back(work_on);
+    for (int i = 1; i < team_size; ++i) team.emplace_back(work_on);
     work_on();
     for (std::thread& thread : team) thread.join();
     if (fault) std::rethrow_exception(fault);
@@ -77,7 +119,7 @@ std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source
 
 std::unique_ptr<Work> Translator::borrow() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (idle_.empty()) return std::make_unique<Work>(kernels_);
+    if (idle_.empty()) return std::make_unique<Work>(kernels_, model_);
     auto work = std::move(idle_.back());
     idle_.pop_back();
     return work;
@@ -86,6 +128,22 @@ std::unique_ptr<Work> Translator::borrow() {
 void Translator::give_back(std::unique_ptr<Work> work) {
     const std::lock_guard<std::mutex> lock(mutex_);
     idle_.push_back(std::move(work));
+}
+
+Stream::Stream(Translator& translator, Source source, const Search& how)
+    : source_(std::move(source)),
+      how_(how),
+      work_(translator.kernels_, translator.model_),
+      searches_(translator.model_, work_, how_, translator.vocabulary_, translator.shortlist_) {
+    translator.check({source_}, how_);
+    searches_.begin({{0, &source_}});
+}
+
+bool Stream::step() {
+    if (!searches_.n_running()) return false;
+    for (auto& found : searches_.step()) result_ = std::move(found.second);
+    certain_ = searches_.n_running() ? searches_.certain(0) : result_.front().ids;
+    return searches_.n_running() > 0;
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> counts() {

@@ -25,6 +25,7 @@ from prosector.cli import (
     import_,
     models,
     predict,
+    shortlist,
     train,
     translate,
 )
@@ -82,6 +83,7 @@ VERBS: dict[str, tuple[Callable[..., None], str]] = {
     "conformance": (conformance.conformance, conformance.HELP),
     "import": (import_.import_, import_.HELP),
     "export": (export.export, export.HELP),
+    "shortlist": (shortlist.shortlist, shortlist.HELP),
     "models": (models.models, models.HELP),
     "demo": (demo.demo, demo.HELP),
 }

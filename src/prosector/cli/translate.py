@@ -27,6 +27,9 @@ HELP = """Translate text, files and pipes: one line out for each line in, blank 
 Every TEXT is a line; - or a pipe is standard input. Without --model, an installed one that reads the text's
 script does it: each TEXT its own, a file or a pipe the one that its beginning asks for.
 
+--stream writes words as they are found. --shortlist writes only words that can translate those of the line, by
+alignments of the training data: faster, and now and then another word.
+
 --scores puts Σ log p / length before each line; --n-best writes several lines for each, its number before them;
 a tab between.
 
@@ -56,6 +59,8 @@ Seed = Annotated[int | None, typer.Option(metavar="N", help="Draw with this seed
 MaxLength = Annotated[int | None, typer.Option(metavar="N", help="Longest translation of a sentence, in tokens.")]
 Alpha = Annotated[float, typer.Option(metavar="A", help="Length penalty: Σ log p / length^A.")]
 NoGuard = Annotated[bool, typer.Option("--no-repetition-guard", help="Let it say the same thing on and on.")]
+Shortlist = Annotated[bool, typer.Option("--shortlist", help="Only likely words; see prosector shortlist.")]
+Stream = Annotated[bool, typer.Option("--stream", help="Write words as soon as they are found.")]
 Simplify = Annotated[bool, typer.Option("--simplify", help="Simplified Chinese, in and out (needs OpenCC).")]
 
 
@@ -74,12 +79,17 @@ def translate(
     max_length: MaxLength = None,
     alpha: Alpha = 1.0,
     no_repetition_guard: NoGuard = False,
+    shortlist: Shortlist = False,
+    stream: Stream = False,
     simplified: Simplify = False,
     engine: Engine = None,
     parts: Parts = None,
 ) -> None:
     if engine in ("ctranslate2", "onnx") and model is None:
         raise ValueError(f"--engine {engine} needs --model FOLDER; prosector export --to {engine} writes one")
+    if stream and (n_best > 1 or scores or simplified):
+        wanted = "--n-best" if n_best > 1 else "--scores" if scores else "--simplify"
+        raise ValueError(f"--stream shows the one translation as it is found; leave out {wanted}")
     source, is_stream = source_of(text or [], input)
     with whole_file(output) if output else nullcontext(sys.stdout) as target:
         from prosector.config.decoding import decoding_from
@@ -95,6 +105,7 @@ def translate(
             "max_length": max_length,
             "alpha": alpha,
             "repetition_guard": not no_repetition_guard,
+            "shortlist": shortlist,
         }
         decoding = decoding_from(None, fields)
         if simplified:
@@ -106,6 +117,9 @@ def translate(
         for lines in source:
             if is_stream and any(map(str.strip, lines)):
                 choose, is_stream = always(choose("\n".join(lines))), False
+            if stream:
+                write_bit_by_bit(lines, choose, decoding, target)
+                continue
             for number, best in enumerate(best_of(lines, choose, decoding, simplified), start=done + 1):
                 target.writelines(written(best, number if n_best > 1 else None, scores))
             target.flush()
@@ -180,6 +194,18 @@ def best_of(
             writes_simplified = simplified and translator.config.target == "zh"
             found[place] = [one._replace(text=simplify(one.text)) for one in best] if writes_simplified else best
     return found
+
+
+def write_bit_by_bit(
+    lines: Sequence[str], choose: Callable[[str], TextTranslator], decoding: DecodingConfig, target: TextIO
+) -> None:
+    """The translation of each line, its words as they are found."""
+    for line in lines:
+        for bit in choose(line).stream(line, decoding) if line.strip() else ():
+            target.write(bit)
+            target.flush()
+        target.write("\n")
+    target.flush()
 
 
 def written(best: Sequence[Candidate], number: int | None, scored: bool) -> Iterator[str]:

@@ -44,6 +44,9 @@ class DecodingConfig(Config):
         None, gt=0, le=1, description="sample among the likeliest tokens that together have this probability"
     )
     seed: int | None = Field(None, ge=0, description="sample; a text and a seed give the same again; 0 if not given")
+    shortlist: bool = Field(
+        False, description="write only words that can translate the source's; needs the native core and a shortlist"
+    )
     batch_tokens: int = Field(4096, gt=0, description="source tokens of a batch times the beam, padding counted")
 
     @model_validator(mode="after")
@@ -91,6 +94,7 @@ class DecodingFields(TypedDict, total=False):
     top_k: int | None
     top_p: float | None
     seed: int | None
+    shortlist: bool
     batch_tokens: int
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -25,8 +25,9 @@ from prosector.decoding.hypothesis import Hypothesis
 from prosector.decoding.installed import installed_for
 from prosector.decoding.native_weights import BY_TABLE, Arrays, arrays_in, arrays_of
 from prosector.decoding.repetition import Allowed, RepetitionGuard
-from prosector.decoding.rules import Rule
-from prosector.decoding.texts import TextTranslator
+from prosector.decoding.rules import Rule, anything_goes
+from prosector.decoding.shortlist import NOTHING, Shortlist, read_shortlist
+from prosector.decoding.texts import Piece, TextTranslator
 from prosector.text import Tokenizer
 
 # The core's name of what is inside a feed-forward network; of a gated one, of what opens the gate.
@@ -83,7 +84,13 @@ def settings_of(config: TransformerConfig) -> dict[str, Any]:
     }
 
 
-def compiled(config: TranslatorFolder, arrays: Arrays, wordiness: Sequence[int], kernels: str = "") -> Any:
+def compiled(
+    config: TranslatorFolder,
+    arrays: Arrays,
+    wordiness: Sequence[int],
+    kernels: str = "",
+    shortlist: Shortlist = NOTHING,
+) -> Any:
     """A model in the core.
 
     Args:
@@ -91,10 +98,12 @@ def compiled(config: TranslatorFolder, arrays: Arrays, wordiness: Sequence[int],
         arrays: its weights and tables (`native_weights.py`).
         wordiness: of each of its words, for the repetition guard.
         kernels: of which kind; the best that the machine can run if "".
+        shortlist: the words that may translate each word, if there is one.
 
     Raises:
         ImportError: the core is not installed.
-        ValueError: it does not know something of the config, the weights do not fit it, or there are no such kernels.
+        ValueError: it does not know something of the config, the weights or the shortlist do not fit it, or there are
+            no such kernels.
     """
     if unknown := obstacles(config.model):
         raise ValueError(f"the native core does not know {', '.join(unknown)}; use --engine pytorch")
@@ -109,8 +118,15 @@ def compiled(config: TranslatorFolder, arrays: Arrays, wordiness: Sequence[int],
         model.special.ends,
         model.special.unwritten,
         list(wordiness),
+        as_long(shortlist, model.source_vocab),
         kernels,
     )
+
+
+def as_long(shortlist: Shortlist, words: int) -> tuple[list[int], list[int], list[int]]:
+    """A shortlist for as many source words as the model has rows, which may be more than its tokenizer knows."""
+    start = shortlist.start
+    return start + start[-1:] * (words + 1 - len(start)), shortlist.words, shortlist.always
 
 
 class NativeTranslator(TextTranslator):
@@ -124,13 +140,20 @@ class NativeTranslator(TextTranslator):
         source: the source's tokenizer.
         target: the target's.
         kernels: of which kind; the best that the machine can run if "".
+        shortlist: the words that may translate each word, if there is one.
     """
 
     def __init__(
-        self, config: TranslatorFolder, arrays: Arrays, source: Tokenizer, target: Tokenizer, kernels: str = ""
+        self,
+        config: TranslatorFolder,
+        arrays: Arrays,
+        source: Tokenizer,
+        target: Tokenizer,
+        kernels: str = "",
+        shortlist: Shortlist = NOTHING,
     ) -> None:
-        self.config, self.source, self.target = config, source, target
-        self.core = compiled(config, arrays, self.wordiness, kernels)
+        self.config, self.source, self.target, self.shortlist = config, source, target, shortlist
+        self.core = compiled(config, arrays, self.wordiness, kernels, shortlist)
         self.special = config.model.special  # type: ignore[union-attr]  # a Transformer's, or there were no core
 
     @classmethod
@@ -152,7 +175,11 @@ class NativeTranslator(TextTranslator):
             from prosector.decoding.folder import with_weights
 
             arrays = arrays_of(with_weights(folder, config.model), n_rows(config))
-        return cls(config, arrays, *read_tokenizers(folder, config), kernels=kernels)
+        return cls(config, arrays, *read_tokenizers(folder, config), kernels, read_shortlist(folder))
+
+    def require(self, decoding: DecodingConfig) -> None:
+        if decoding.shortlist and not self.shortlist.start:
+            raise ValueError("shortlist: the model has none; prosector shortlist makes one from sentence pairs")
 
     def longest_target(self, source_length: int, decoding: DecodingConfig) -> int:
         """As PyTorch's, and no longer than the tables of positions."""
@@ -168,8 +195,27 @@ class NativeTranslator(TextTranslator):
     ) -> list[list[Hypothesis]]:
         """Each source's targets, the best first."""
         chances = chances_for(texts, longest, decoding)
-        allowed = rule.allowed if isinstance(rule, RepetitionGuard) else []
-        return searched(self.core, sources, longest, allowed, chances, decoding, n_threads())
+        return searched(self.core, sources, longest, allowed_by(rule), chances, decoding, n_threads())
+
+    def growing(self, piece: Piece, decoding: DecodingConfig) -> Iterator[str]:
+        """The translation of a piece while it is written: of a beam what all its hypotheses begin with."""
+        rule = RepetitionGuard([piece.text], self.wordiness) if decoding.repetition_guard else anything_goes
+        source = self.ids(piece.text)
+        longest = [self.longest_target(len(source), decoding)]
+        chances = chances_for([piece.text], longest, decoding)
+        stream = begun(self.core, source, longest, allowed_by(rule), chances, decoding)
+        shown = ""
+        while stream.step():
+            text = self.target.decode(stream.certain).strip()
+            if text.startswith(shown) and not text.endswith("\ufffd"):  # half of a character is not shown
+                shown = text
+                yield text
+        yield self.target.decode(stream.result[0][0]).strip()
+
+
+def allowed_by(rule: Rule) -> list[Allowed]:
+    """What a repetition guard allows each source; empty without one."""
+    return rule.allowed if isinstance(rule, RepetitionGuard) else []
 
 
 def chances_for(texts: Sequence[str], longest: Sequence[int], decoding: DecodingConfig) -> list[list[float]]:
@@ -192,20 +238,45 @@ def searched(
     threads: int,
 ) -> list[list[Hypothesis]]:
     """What the core finds; with nothing `allowed`, unguarded."""
-    found = core.search(
-        [list(source) for source in sources],
-        list(longest),
-        [tuple(each) for each in allowed],
-        [list(numbers) for numbers in chances],
-        beam=decoding.size,
-        alpha=decoding.alpha,
-        n_best=decoding.n_best,
-        temperature=decoding.temperature or 1.0,
-        top_k=decoding.top_k or 0,
-        top_p=decoding.top_p or 0.0,
-        threads=threads,
-    )
+    found = core.search(*given(sources, longest, allowed, chances), **fields_of(decoding), threads=threads)
     return [[Hypothesis(*one) for one in some] for some in found]
+
+
+def begun(
+    core: Any,
+    source: Sequence[int],
+    longest: Sequence[int],
+    allowed: Sequence[Allowed],
+    chances: Sequence[Sequence[float]],
+    decoding: DecodingConfig,
+) -> Any:
+    """The same for one source, a step at a time."""
+    stream = importlib.import_module("prosector_native").Stream
+    return stream(core, *given([source], longest, allowed, chances), **fields_of(decoding))
+
+
+def given(
+    sources: Sequence[Sequence[int]],
+    longest: Sequence[int],
+    allowed: Sequence[Allowed],
+    chances: Sequence[Sequence[float]],
+) -> tuple[list[list[int]], list[int], list[tuple[int, int]], list[list[float]]]:
+    """Sources and what is particular to each, as the core takes them."""
+    counts = [(each.words, each.signs) for each in allowed]
+    return list(map(list, sources)), list(longest), counts, list(map(list, chances))
+
+
+def fields_of(decoding: DecodingConfig) -> dict[str, Any]:
+    """How to search, as the core takes it."""
+    return {
+        "beam": decoding.size,
+        "alpha": decoding.alpha,
+        "n_best": decoding.n_best,
+        "temperature": decoding.temperature or 1.0,
+        "top_k": decoding.top_k or 0,
+        "top_p": decoding.top_p or 0.0,
+        "shortlisted": decoding.shortlist,
+    }
 
 
 def n_threads() -> int:

@@ -12,7 +12,7 @@ No PyTorch is needed here: an engine's own `search` is what finds the targets.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Unpack, overload
@@ -93,12 +93,40 @@ class TextTranslator(FromFolder, ABC):
         Arguments and errors as for `translate`.
         """
         how = decoding_from(decoding, fields)
+        self.require(how)
         plans = [self.plan(text, how) for text in checked([texts] if isinstance(texts, str) else list(texts))]
         self.fill([piece for plan in plans for piece in plan if not piece.candidates], how)
         return [
             put_together([piece.candidates for piece in plan], [piece.after for piece in plan], how.n_best)
             for plan in plans
         ]
+
+    def stream(
+        self, text: str, decoding: DecodingConfig | None = None, **fields: Unpack[DecodingFields]
+    ) -> Iterator[str]:
+        """The translation of a text bit by bit, as it is found; put together it is that of `translate`.
+
+        The native core gives words as soon as no other can come; other engines give sentence after sentence. Arguments
+        and errors as for `translate`.
+        """
+        how = decoding_from(decoding, fields)
+        self.require(how)
+        for piece in self.plan(checked([text])[0], how):
+            shown = ""
+            for grown in [piece.candidates[0].text] if piece.candidates else self.growing(piece, how):
+                yield grown[len(shown) :]
+                shown = grown
+            yield piece.after
+
+    def growing(self, piece: Piece, decoding: DecodingConfig) -> Iterator[str]:
+        """The translation of a piece while it is written, each text beginning with the one before it."""
+        self.fill([piece], decoding)
+        yield piece.candidates[0].text
+
+    def require(self, decoding: DecodingConfig) -> None:
+        """Raises ValueError if this engine cannot decode so."""
+        if decoding.shortlist:
+            raise ValueError("shortlist: only the native core has one; use --engine native, or leave it out")
 
     def plan(self, text: str, decoding: DecodingConfig) -> list[Piece]:
         """A text's pieces in order; one that stays as it is has its candidate already."""
