@@ -1,6 +1,5 @@
 """The native core: kernels compute what PyTorch does with the same rounded numbers, and its searches find the same."""
 
-import copy
 import subprocess
 import sys
 
@@ -8,13 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
+from tests.decoding.rounded import SOURCES, V, made, rounded
 
-from prosector.attention import KERNELS as KERNELS_OF_OURS
-from prosector.attention.heads import Heads
 from prosector.config.decoding import DecodingConfig
-from prosector.config.folder import TranslatorFolder
-from prosector.config.transformer import TransformerConfig
 from prosector.decoding import native
 from prosector.decoding.folder import write_model
 from prosector.decoding.native import BY_TABLE, NativeTranslator
@@ -28,53 +23,6 @@ from prosector.text.characters import CharacterTokenizer
 core = native.core()
 KERNELS = core.kernels() if core else []
 pytestmark = pytest.mark.skipif(core is None, reason="no compiler has built the native core")
-V = 40
-
-
-class Rounded(nn.Module):
-    """A linear map as the core computes it: whole numbers up to ±127, a scale a row of weights, and one a row of x."""
-
-    def __init__(self, linear):
-        super().__init__()
-        self.scale = linear.weight.detach().abs().amax(1).clamp(min=1e-8) / 127
-        self.weight = (linear.weight.detach() / self.scale[:, None]).round()
-        self.bias = None if linear.bias is None else linear.bias.detach()
-
-    def forward(self, x):
-        scale = x.abs().amax(-1, keepdim=True).clamp(min=1e-8) / 127
-        whole = (x / scale).round() @ self.weight.T
-        y = whole * (scale * self.scale)
-        return y if self.bias is None else y + self.bias
-
-
-def halved(query, key, value, scope, scale=None):
-    """Attention to keys and values that are kept in 16 bits."""
-    return KERNELS_OF_OURS["written-out"](query, key.half().float(), value.half().float(), scope, scale)
-
-
-def rounded(model):
-    """A copy whose linear maps are rounded, and whose keys and values are kept in 16 bits."""
-    model = copy.deepcopy(model)
-    for module in model.modules():
-        if isinstance(module, Heads):
-            module.kernel = halved
-    for module in list(model.modules()):
-        for name, child in list(module.named_children()):
-            if isinstance(child, nn.Linear):
-                setattr(module, name, Rounded(child))
-    return model
-
-
-def made(**fields):
-    """A model whose words differ, and its folder's config."""
-    fields = {"d_model": 32, "n_heads": 4, "d_ff": 48, "encoder_layers": 2, "decoder_layers": 2} | fields
-    config = TransformerConfig(source_vocab=V, target_vocab=V, **fields)
-    torch.manual_seed(0)
-    model = config.build().eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.add_(torch.randn_like(weight), alpha=0.3)
-    return TranslatorFolder(source="zh", target="en", max_tokens=20, model=config), model
 
 
 @given(st.integers(1, 14), st.integers(1, 150), st.integers(1, 200), st.integers(0, 2**32 - 1))
@@ -112,7 +60,6 @@ CONFIGS = {
     "one-hot": {"position": "one-hot", "d_model": 48},
     "rope, interleaved": {"position": {"kind": "rope", "layout": "interleaved"}},
 }
-SOURCES = [[5, 6, 7, 3], [8, 3], [9, 10, 11, 12, 13, 14, 15, 3], [4, 4, 4, 4, 4, 3]]
 
 
 def compiled(folder, model, kernels=""):

@@ -61,10 +61,10 @@ def align(pairs: Sequence[Pair], source_words: int, target_words: int, rounds: i
         ValueError: there are no pairs of which both sides have words, or an id is not in its vocabulary.
     """
     parts = [laid_out(pairs[i : i + PAIRS], source_words, target_words) for i in range(0, len(pairs), PAIRS)]
-    words = np.unique(np.concatenate([np.unique(keys) for keys, _ in parts] or [np.empty(0, np.int64)]))
+    words = np.unique(np.concatenate([keys for keys, _ in parts] or [np.empty(0, np.int64)]))
     if not len(words):
         raise ValueError("nothing can be aligned: no pair has words on both sides")
-    cells = [_Cells(np.searchsorted(words, keys).astype(np.int32), start) for keys, start in parts]
+    cells = [_Cells(np.searchsorted(words, keys).astype(np.int32)[part.which], part.start) for keys, part in parts]
     source, target = words // target_words, words % target_words
     p = np.ones(len(words))
     for _ in range(rounds):
@@ -74,8 +74,8 @@ def align(pairs: Sequence[Pair], source_words: int, target_words: int, rounds: i
     return Lexicon(source[order], target[order], p[order])
 
 
-def laid_out(pairs: Sequence[Pair], source_words: int, target_words: int) -> tuple[Ids, Ids]:
-    """The cells of some pairs as source · target_words + target, and where each target word's cells begin.
+def laid_out(pairs: Sequence[Pair], source_words: int, target_words: int) -> tuple[Ids, _Cells]:
+    """Which words occur together in some pairs, each as source · target_words + target, and the cells of them all.
 
     Raises:
         ValueError: an id is not in its vocabulary.
@@ -90,7 +90,8 @@ def laid_out(pairs: Sequence[Pair], source_words: int, target_words: int) -> tup
         keys.append((with_none * target_words + np.array(target, np.int64)[:, None]).ravel())
         sizes.append(np.full(len(target), len(with_none)))
     ends = np.cumsum(np.concatenate(sizes))
-    return np.concatenate(keys), np.concatenate([[0], ends[:-1]]) if len(ends) else ends
+    found, which = np.unique(np.concatenate(keys), return_inverse=True)
+    return found, _Cells(which.astype(np.int32), np.concatenate([[0], ends[:-1]]) if len(ends) else ends)
 
 
 def shared_out(cells: _Cells, p: Floats) -> Floats:
@@ -98,12 +99,13 @@ def shared_out(cells: _Cells, p: Floats) -> Floats:
     weights = p[cells.which]
     whole = np.add.reduceat(weights, cells.start)
     weights /= np.repeat(whole, np.diff(cells.start, append=len(weights)))
-    return np.bincount(cells.which, weights, len(p))
+    return np.bincount(cells.which, weights, len(p)).astype(np.float64)
 
 
 def log_likelihood(pairs: Sequence[Pair], lexicon: Lexicon, source_words: int) -> float:
     """Σ over all target words of ln Σ_s p(t | s) / (n + 1)."""
-    table = dict(zip(zip(lexicon.source.tolist(), lexicon.target.tolist(), strict=True), lexicon.p, strict=True))
+    words = zip(lexicon.source.tolist(), lexicon.target.tolist(), strict=True)
+    table: dict[tuple[int, int], float] = dict(zip(words, lexicon.p.tolist(), strict=True))
     return float(sum(np.log(mean) for source, target in pairs for mean in _means(source, target, table, source_words)))
 
 
