@@ -1,7 +1,7 @@
 """Whether two runs found the same: python same.py ONE OTHER NAMES [KERNELS]
 
-Both files hold lines as `check translate` prints them; with KERNELS, only those of that kind count. The words have to be
-the same, and log p and score the same to a millionth. Exits with 1 if not.
+Both files hold lines as `check translate` prints them; with KERNELS, only those of that kind count. The words have to
+be the same, and log p and score the same to a millionth. Exits with 1 if not.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ def main() -> int:
         print(f"{sys.argv[3]} differ in {len(found)} of {len(ones)} hypotheses:", *found[:10], sep="\n  ")
         return 1
     most = max(apart(one, other) for one, other in zip(ones, others, strict=True))
-    print(
-        f"{sys.argv[3]}{f', {kernels}' if kernels else ''}: {len(ones)} hypotheses, the same words, log p within {most:.2g}"
-    )
+    whose = f"{sys.argv[3]}{kernels and ', ' + kernels}"
+    print(f"{whose}: {len(ones)} hypotheses, the same words, log p within {most:.2g}")
     return 0
 
 
