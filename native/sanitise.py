@@ -1,4 +1,7 @@
-"""What `sanitise.sh` runs: lines of Chinese translated by every kind of kernels, greedily, with a beam, by chance."""
+"""What `sanitise.sh` runs: lines of Chinese translated by every kind of kernels, greedily, with a beam, by chance.
+
+python sanitise.py LINES.txt [N [KERNELS...]]
+"""
 
 import sys
 import time
@@ -20,7 +23,7 @@ WAYS = {
 def main() -> None:
     file, n = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2000
     lines = file.read_text("utf-8").splitlines()[:n]
-    for kernels in prosector_native.kernels():
+    for kernels in sys.argv[3:] or prosector_native.kernels():
         translator = NativeTranslator.load(find_model("zh-en"), kernels)
         for name, how in WAYS.items():
             began = time.perf_counter()

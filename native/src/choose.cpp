@@ -19,7 +19,7 @@ const std::vector<const Kernels*>& all_kernels() {
     return all;
 }
 
-bool runs_here(const Kernels& kernels) {
+bool runs_here([[maybe_unused]] const Kernels& kernels) {
 #if defined(PROSECTOR_X86)
     __builtin_cpu_init();
     if (&kernels == &avx512_kernels) {

@@ -28,6 +28,12 @@ inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4
 // over 2^112. Rounding is to the nearest, of two the even.
 typedef float four __attribute__((vector_size(16)));
 
+inline std::uint32_t bits_of(float x) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 inline four widen(const std::uint16_t* p) {
     four v;
     for (int i = 0; i < 4; ++i) {
@@ -40,11 +46,11 @@ inline four widen(const std::uint16_t* p) {
 }
 inline void narrow(std::uint16_t* p, four v) {
     for (int i = 0; i < 4; ++i) {
-        const float small = v[i] * 0x1p-112f;
-        std::uint32_t bits;
-        std::memcpy(&bits, &small, sizeof bits);
-        const std::uint32_t rounded = (bits & 0x7fffffff) + 0xfff + (bits >> 13 & 1);
-        p[i] = std::uint16_t(rounded >> 13 | (bits >> 16 & 0x8000));
+        const std::uint32_t bits = bits_of(v[i]), size = bits & 0x7fffffff;
+        const std::uint32_t normal = (size - (112u << 23) + 0xfff + (bits >> 13 & 1)) >> 13;
+        // Below 2^-14 they lie 2^-24 apart, as floats of 32 bits do from 0.5 on.
+        const std::uint32_t tiny = bits_of((v[i] < 0.0f ? -v[i] : v[i]) + 0.5f) - bits_of(0.5f);
+        p[i] = std::uint16_t((size < bits_of(0x1p-14f) ? tiny : normal) | (bits >> 16 & 0x8000));
     }
 }
 
