@@ -9,7 +9,7 @@ namespace prosector {
 
 namespace {
 
-using Words = std::map<std::string, std::string>;
+using Named = std::map<std::string, std::string>;
 
 template <class T>
 T next(std::istream& in) {
@@ -25,13 +25,13 @@ std::vector<T> several(std::istream& in, std::size_t n) {
     return values;
 }
 
-const std::string& of(const Words& words, const std::string& name) {
+const std::string& of(const Named& words, const std::string& name) {
     const auto found = words.find(name);
     if (found == words.end()) throw std::invalid_argument("the case lacks the setting " + name);
     return found->second;
 }
 
-Settings settings_of(const Words& words) {
+Settings settings_of(const Named& words) {
     static const std::map<std::string, Activation> activations = {{"relu", Activation::relu},
                                                                   {"gelu", Activation::gelu},
                                                                   {"gelu-tanh", Activation::gelu_tanh},
@@ -101,7 +101,7 @@ Case read_case(const std::string& path) {
     if (!in || next<std::string>(in) != "prosector-case" || next<int>(in) != 1)
         throw std::invalid_argument(path + " is no case that case.py wrote");
     Case found;
-    Words words;
+    Named words;
     std::vector<std::string> names;
     std::size_t n_numbers = 0;
     for (auto word = next<std::string>(in); word != "data"; word = next<std::string>(in)) {
@@ -109,13 +109,13 @@ Case read_case(const std::string& path) {
             const auto name = next<std::string>(in);
             words[name] = next<std::string>(in);
         } else if (word == "first") {
-            found.special.first = next<int>(in);
+            found.vocabulary.first = next<int>(in);
         } else if (word == "end") {
-            found.special.ends.push_back(next<int>(in));
+            found.vocabulary.ends.push_back(next<int>(in));
         } else if (word == "unwritten") {
-            found.special.unwritten.push_back(next<int>(in));
+            found.vocabulary.unwritten.push_back(next<int>(in));
         } else if (word == "wordiness") {
-            for (int each : several<int>(in, next<std::size_t>(in))) found.wordiness.push_back(std::uint8_t(each));
+            for (int each : several<int>(in, next<std::size_t>(in))) found.vocabulary.wordiness.push_back(std::uint8_t(each));
         } else if (word == "array") {
             names.push_back(next<std::string>(in));
             Array& array = found.arrays[names.back()];

@@ -27,8 +27,7 @@ struct Way {
 
 struct Case {
     Settings settings;
-    Special special;
-    std::vector<std::uint8_t> wordiness;
+    Vocabulary vocabulary;
     std::vector<Way> ways;
     std::vector<Source> sources;
     Arrays arrays;                // these point into `numbers`

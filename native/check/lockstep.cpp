@@ -71,13 +71,14 @@ std::vector<float> logits_of(const Model& model, const Kernels& kernels, const s
     Kernels watched = kernels;
     watched.quantise = quantise;
     watched.halve = halve;
-    Work work(watched);
-    const Memory memory = encode(model, work, {source});
-    Targets targets(model, memory, work);
-    std::vector<float> all;
+    Work work(watched, model);
+    const std::vector<Memory> memories = encode(model, work, {&source});
+    Row row{first_token, &memories[0], {}};
+    std::vector<float> all((target.size() + 1) * std::size_t(model.output.n));
     for (std::size_t i = 0; i <= target.size(); ++i) {
-        const float* logits = targets.step({i ? target[i - 1] : first_token}, {0}, {0});
-        all.insert(all.end(), logits, logits + model.output.n);
+        if (i) row.token = target[i - 1];
+        row.places.push_back(work.kept.take());
+        work.linear(model.output, step(model, work, {&row}), 1, all.data() + i * model.output.n);
     }
     return all;
 }

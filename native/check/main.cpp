@@ -35,7 +35,7 @@ int halves() {
 }
 
 Translator translator_of(const Case& given, const std::string& kernels) {
-    return Translator(given.settings, given.arrays, given.special, given.wordiness, kernels);
+    return Translator(given.settings, given.arrays, given.vocabulary, {}, kernels);
 }
 
 // Runs `work` and throws unless these kernels, and no others, have computed.
@@ -82,7 +82,7 @@ int compare(const Case& given, const std::string& one, const std::string& other)
         for (std::size_t i = 0; i < ours.size(); ++i) {
             alike += ours[i][0].ids == theirs[i][0].ids;
             for (const Hypothesis* written : {&ours[i][0], &theirs[i][0]})
-                agreement.add(in_step(model, choose(one), choose(other), given.sources[i].ids, written->ids, given.special.first));
+                agreement.add(in_step(model, choose(one), choose(other), given.sources[i].ids, written->ids, given.vocabulary.first));
         }
         std::printf("%s and %s, %s: %d of %zu targets alike\n", one.c_str(), other.c_str(), way.name.c_str(), alike, ours.size());
     }

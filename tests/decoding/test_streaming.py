@@ -48,7 +48,7 @@ def test_what_was_shown_is_never_taken_back(beam):
     assert native.searched(translator.core, [source], [50], [], [], how, 1)[0][0].ids == result
     for earlier, later in zip(seen, [*seen[1:], result], strict=True):
         assert later[: len(earlier)] == earlier
-    assert len({len(ids) for ids in seen}) > (10 if beam == 1 else 2)
+    assert len({len(ids) for ids in seen}) > (5 if beam == 1 else 1)
 
 
 @needs_core
