@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
+from tests.cli.calls import PAIRS
 
 from prosector.decoding import native
-from tests.cli.calls import PAIRS
 
 needs_core = pytest.mark.skipif(native.core() is None, reason="no compiler has built the native core")
 
