@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -129,11 +130,14 @@ def run(
             except ValueError as error:  # it cannot express the model
                 left_out[name] = str(error)
         if joey:
-            theirs = running.enter_context(joeynmt.translating(contest, beam, joey, threads))
-            versions = theirs.versions
-            working["JoeyNMT, float32"] = lambda: theirs.do("float32")
-            if multiplies_bf16(engines.CPU):
-                working["JoeyNMT, bf16"] = lambda: theirs.do("bf16")
+            try:
+                theirs = running.enter_context(joeynmt.translating(contest, beam, joey, threads))
+            except ValueError as error:
+                left_out["JoeyNMT"] = str(error)
+            else:
+                versions = theirs.versions
+                types = ("float32", "bf16") if multiplies_bf16(engines.CPU) else ("float32",)
+                working |= {f"JoeyNMT, {precision}": partial(theirs.do, precision) for precision in types}
         reference = engines.of_pytorch(contest, beam, "float32")()
         written = {name: translate() for name, translate in working.items()}
         rates = race({name: counted(translate) for name, translate in working.items()}, seconds)

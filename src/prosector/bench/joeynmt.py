@@ -135,6 +135,8 @@ class JoeyNMT:
         try:
             self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self.said, text=True)
         except OSError as error:
+            self.said.close()
+            self.folder.cleanup()
             raise type(error)(f"--joeynmt {self.python}: {error.strerror}; benchmarks/joeynmt.sh makes one") from error
         try:
             self.versions = self.answer()

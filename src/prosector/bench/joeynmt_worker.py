@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -99,7 +100,7 @@ def training(model: Any, order: dict[str, Any]) -> Works:
         return int((labels != pad).sum())
 
     return {
-        f"{name} {precision}": lambda work=work, precision=precision: work(precision)
+        f"{name} {precision}": partial(work, precision)
         for name, work in (("loss", untrained), ("step", step))
         for precision in PRECISIONS
     }
@@ -129,7 +130,7 @@ def decoding(model: Any, order: dict[str, Any]) -> Works:
         stops = (ids["<eos>"], ids["<pad>"])
         return [until(row, stops, most) for row, most in zip(found.tolist(), order["longest"], strict=True)]
 
-    return {precision: lambda precision=precision: translate(precision) for precision in PRECISIONS}
+    return {precision: partial(translate, precision) for precision in PRECISIONS}
 
 
 def until(ids: list[int], stops: tuple[int, ...], most: int) -> list[int]:
