@@ -141,7 +141,7 @@ def long(record: Record) -> list[Table]:
             own = [run[part] for run in runs]
             cells += [spread(own, 3), spread([a / b[part] for a, b in zip(own, plain, strict=True)], 2)]
         whole, half = (memory["bytes"] / 1e6 for memory in record["memory"][case])
-        rows.append((*cells, f"{whole:.0f}", f"{half:.0f}", f"{whole / half:.2f}"))
+        rows.append((*cells, f"{whole:.0f}", f"{half:.0f}", f"{whole / half:.2f}" if half else "–"))
     steps = [
         (f"{position}, {part}", *(f"{1e3 * found:.2f}" for found in times.values()))
         for position, parts in record["decoding"].items()
