@@ -126,6 +126,8 @@ def arguments(command: Command, joeynmt: Path | None, scratch: Path) -> Iterator
     for number, word in enumerate(shlex.split(command.words)):
         if word == JOEYNMT:
             yield from ("--joeynmt", str(joeynmt.absolute())) if joeynmt else ()
+        elif word == DATA:
+            yield str(Path(os.environ["PROSECTOR_DATA"], DATA))
         elif word == LINES:
             yield str(lines(scratch / "lines.txt"))
         else:
