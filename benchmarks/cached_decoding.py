@@ -1,6 +1,6 @@
 """How long one decoding step takes with 32 and with 512 tokens written: a cache should make it nearly the same.
 
-    .venv/bin/python benchmarks/cached_decoding.py [--threads 1] [--rounds 200]
+    .venv/bin/python benchmarks/cached_decoding.py [--threads 1] [--rounds 200] [--json FILE]
 
 Prints, for 1 and 32 sentences at once, the median milliseconds of a step at both lengths with their quartiles,
 their ratio, and beside it a step without the cache, which computes everything again.
@@ -9,12 +9,16 @@ their ratio, and beside it a step without the cache, which computes everything a
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import torch
 
+from prosector.bench.machine import described
 from prosector.config.transformer import TransformerConfig
 from prosector.models.transformer import Transformer
 
@@ -57,6 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--json", type=Path, help="write all that was measured")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
@@ -68,15 +73,24 @@ def main() -> None:
     )
     print("| sentences | length 32 | length 512 | ratio | 512 without cache |")
     print("|---|---|---|---|---|")
+    records = []
     for rows in (1, 32):
         short, _ = measure(model, rows, 32, options.rounds)
         long, without = measure(model, rows, 512, options.rounds)
-        cells = []
-        for times in (short, long):
-            low, middle, high = statistics.quantiles(times, n=4)
-            cells.append(f"{middle:.2f} ({low:.2f}–{high:.2f})")
-        ratio = statistics.median(long) / statistics.median(short)
-        print(f"| {rows} | {cells[0]} | {cells[1]} | {ratio:.2f} | {statistics.median(without):.1f} |", flush=True)
+        quartiles = {"32": statistics.quantiles(short, n=4), "512": statistics.quantiles(long, n=4)}
+        record = {"sentences": rows, "milliseconds": quartiles, "without": statistics.median(without)}
+        records.append(record)
+        print(row(record), flush=True)
+    if options.json:
+        found = {"machine": described(), "cached": records}
+        options.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+def row(record: dict[str, Any]) -> str:
+    """One line of the table."""
+    (low, short, high), (least, long, most) = record["milliseconds"]["32"], record["milliseconds"]["512"]
+    cells = f"{short:.2f} ({low:.2f}–{high:.2f}) | {long:.2f} ({least:.2f}–{most:.2f})"
+    return f"| {record['sentences']} | {cells} | {long / short:.2f} | {record['without']:.1f} |"
 
 
 if __name__ == "__main__":

@@ -56,6 +56,69 @@ def kernels_equal_the_arithmetic(device: torch.device) -> float:
     return worst
 
 
+def attention(
+    name: str, mask: Mask, position: Position, device: torch.device, length: int, dtype: torch.dtype
+) -> Callable[[], list[Tensor]]:
+    """Attention of one line by a kernel, 8 heads of 64, and its gradients."""
+    torch.manual_seed(1)
+    query, key, value = leaves = [
+        torch.randn(1, 8, length, 64, device=device, dtype=dtype, requires_grad=True) for _ in range(3)
+    ]
+    at, position = torch.arange(length, device=device), position.to(device)
+
+    def run() -> list[Tensor]:
+        scope = Scope(at, at, mask, position, position.rotate, counted=True)
+        out = KERNELS[name](*scope.place(query, key), value, scope, None)
+        return [out.detach(), *torch.autograd.grad(out.float().square().sum(), leaves)]
+
+    return run
+
+
+LONG: dict[str, tuple[Mask, Callable[[], Position]]] = {
+    "causal": (Mask.causal(), Position),
+    "causal, RoPE": (Mask.causal(), lambda: RotaryPosition(64)),
+    "causal, ALiBi": (Mask.causal(), lambda: AlibiPosition(8)),
+    "window of 256": (Mask.window(255, 0), Position),
+    "window of 256, ALiBi": (Mask.window(255, 0), lambda: AlibiPosition(8)),
+}
+
+
+def long_lines_equal_sdpa(device: torch.device) -> float:
+    """The largest difference of `blockwise` from `sdpa` over 1,100 tokens, several blocks and a part of one."""
+    worst = 0.0
+    for mask, make in LONG.values():
+        found, expected = (
+            attention(name, mask, make(), device, 1100, torch.float32)() for name in ("blockwise", "sdpa")
+        )
+        worst = max(worst, *((one - other).abs().max().item() for one, other in zip(found, expected, strict=True)))
+    return worst
+
+
+def milliseconds(run: Callable[[], object], device: torch.device, rounds: int = 10) -> float:
+    """The median of some runs, after three that warm up."""
+    taken = []
+    for number in range(rounds + 3):
+        start = time.perf_counter()
+        run()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        if number > 2:
+            taken.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(taken)
+
+
+def say_long_lines(device: torch.device, length: int) -> None:
+    """How long attention takes over a long line, forward and backward, by two kernels."""
+    for case, (mask, make) in LONG.items():
+        for dtype in (torch.float32, torch.bfloat16):
+            times = {
+                name: milliseconds(attention(name, mask, make(), device, length, dtype), device)
+                for name in ("blockwise", "sdpa")
+            }
+            told = ", ".join(f"{name} {value:.2f} ms" for name, value in times.items())
+            print(f"       {length:,} tokens, {case}, {str(dtype).removeprefix('torch.')}: {told}", flush=True)
+
+
 def batch(device: torch.device, rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """Source, decoder input and labels of made-up ids."""
     src = torch.randint(4, 8000, (rows, 28), device=device)
@@ -102,12 +165,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--rows", type=int, default=512, help="pairs of a batch when timing")
+    parser.add_argument("--length", type=int, default=8192, help="tokens of a line when timing")
     options = parser.parse_args()
     device = torch.device(options.device)
     torch.manual_seed(1)
     failed = False
     checks: list[tuple[str, Callable[[torch.device], float], float]] = [
         ("kernels: largest difference from the arithmetic", kernels_equal_the_arithmetic, 2e-5),
+        ("long lines: largest difference of blockwise from sdpa", long_lines_equal_sdpa, 1e-4),
         ("training: largest difference between two runs of one seed", repeats_itself, 0.0),
         ("greedy: targets of 16 that differ from the CPU's", writes_the_same, 0),
     ]
@@ -119,6 +184,7 @@ def main() -> None:
         _, seconds = steps(device, precision, options.rows, 12)
         rate = options.rows * 28 / statistics.median(seconds[4:])
         print(f"       training, d 256, 3 + 3 layers, {precision}: {rate:,.0f} target tokens/s", flush=True)
+    say_long_lines(device, options.length)
     sys.exit(failed)
 
 

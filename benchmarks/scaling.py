@@ -1,6 +1,6 @@
 """Do the formulas of docs/scaling.md tell the time? Ceilings are measured; a step is computed from them, and timed.
 
-    .venv/bin/python benchmarks/scaling.py [--threads 2] [--rounds 5] [--cpu-time]
+    .venv/bin/python benchmarks/scaling.py [--threads 2] [--rounds 5] [--cpu-time] [--json FILE]
 
 Ceilings: matrix products of the feed-forward network's size and of a head's, in float32 and bf16; adding two large
 tensors; the attention of one query; and a call of PyTorch with the Python around it, from a model too narrow to compute
@@ -12,14 +12,17 @@ other. `--cpu-time` counts this process's own seconds (with one thread), for a m
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from prosector.bench.machine import described
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.evaluation.cost import Machine, cache_bytes, step_bytes, step_operations
@@ -135,6 +138,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cpu-time", action="store_true")
+    parser.add_argument("--json", type=Path, help="write all that was measured")
     options = parser.parse_args()
     torch.manual_seed(1)
     torch.set_num_threads(options.threads)
@@ -148,7 +152,10 @@ def main() -> None:
     print("| step | products, GFLOP/s | computed, ms | measured, ms | measured / computed |")
     print("|---|---|---|---|---|")
 
+    records = []
+
     def row(name: str, rate: float, computed: float, measured: float) -> None:
+        records.append({"step": name, "products": rate, "computed": computed, "measured": measured})
         cells = f"{rate / 1e9:.0f} | {1e3 * computed:.2f} | {1e3 * measured:.2f} | {measured / computed:.2f}"
         print(f"| {name} | {cells} |", flush=True)
 
@@ -168,6 +175,9 @@ def main() -> None:
             read += kept / cache_rate(config, rows, 100, rounds)
             computed = rows * step_operations(config, 25, 100) / rate + read + calls * call
             row(f"decode {name}, {rows} rows, {calls} calls", rate, computed, measured)
+    if options.json:
+        found = {"machine": described(), "bytes a second": memory, "seconds of a call": call, "scaling": records}
+        options.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from prosector.bench import contest, decoding, engines
+from prosector.bench import contest, decoding, engines, report
 from prosector.bench.rounds import Rate
 from prosector.cli.main import main
 from prosector.data.corpus import Pair
@@ -47,9 +47,10 @@ def test_the_ratio_is_that_of_the_best_settings():
         return decoding.Entry(Rate(median, median, median, 1), 1.0, None)
 
     entries = {"prosector, a": entry(30.0), "prosector, b": entry(60.0), "CTranslate2, a": entry(20.0)}
-    result = decoding.Result("small", 1, 1, entries | {"prosector on PyTorch": entry(999.0)})
+    result = decoding.Result("small", 1, 1, entries | {"prosector on PyTorch": entry(999.0)}, {}, {})
     assert result.ratio == 3.0
-    assert [row[2] for row in decoding.rows(result)] == ["49.95 ×", "3.00 ×", "1.50 ×", "1.00 ×"]
+    [table] = report.tables("decoding", result.record())
+    assert [row[2] for row in table.rows] == ["49.95 ×", "3.00 ×", "1.50 ×", "1.00 ×"]
 
 
 def test_the_same_share_counts_whole_sentences():
@@ -81,6 +82,12 @@ def test_the_command_prints_a_table_and_writes_all_figures(tiny, tmp_path, capsy
         (["zh-en"], "what shall zh-en translate? give --data FILE"),
         (["vit"], "vit is of the kind vit"),
         (["nothing"], "there is no model 'nothing'"),
+        (["--training", "--long"], "--training, --tokenising and --long are contests of their own"),
+        (["--training", "--precision", "int4"], "--precision 'int4': give float32 or bf16"),
+        (["--tokenising"], "what shall zh-en translate? give --data FILE"),
+        (["--long", "small"], "--long takes no model: leave small out"),
+        (["--figure", "all.gif"], "--figure all.gif: give a file that ends with .png, .pdf or .svg"),
+        (["--figure", "nowhere/all.png"], "there is no folder nowhere"),
         (["--training", "zh-en"], "--training zh-en: give small or base"),
     ],
 )

@@ -48,7 +48,7 @@ def test_for_every_size_of_chunk_the_three_forms_agree_and_their_gradients(dtype
         lambda h, w: label_smoothed_cross_entropy(h @ w.T, labels, smoothing),
         lambda h, w: one_hot_form(h @ w.T, labels, smoothing),
     ]
-    with patch.object(loss, "CHUNK", chunk):
+    with patch.object(loss, "CHUNK", chunk), patch.object(loss, "BLOCK", 1 + chunk // 3):
         chunked, plain, by_the_book = (value_and_gradients(hidden, weight, dtype, form) for form in forms)
     for ours, theirs in [*zip(chunked, by_the_book, strict=True), *zip(plain, by_the_book, strict=True)]:
         torch.testing.assert_close(ours, theirs, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
@@ -129,7 +129,8 @@ def test_narrow_logits_are_added_up_in_float32():
 
 @given(problems())
 def test_under_autocast_the_products_are_bf16_and_the_rest_is_not(problem):
-    """The loss is that of the rounded logits; the gradients are close to theirs, and come back in float32."""
+    """The loss is that of the rounded logits, but for their sum, which is not rounded and counts ε / V times; the
+    gradients are close to theirs, and come back in float32."""
     hidden, weight, labels, smoothing = problem
 
     def rounded(h, w):
@@ -140,7 +141,8 @@ def test_under_autocast_the_products_are_bf16_and_the_rest_is_not(problem):
             return chunked_cross_entropy(h, w, labels, smoothing)
 
     ours, theirs = (value_and_gradients(hidden, weight, torch.float32, form) for form in (chunked, rounded))
-    torch.testing.assert_close(ours[0], theirs[0], rtol=1e-5, atol=1e-5)
+    largest = (hidden @ weight.T).abs().max().item()
+    torch.testing.assert_close(ours[0], theirs[0], rtol=1e-5, atol=1e-5 + smoothing * largest * 2**-8)
     for one, other in zip(ours[1:], theirs[1:], strict=True):
         assert one.dtype == torch.float32
         torch.testing.assert_close(one, other, rtol=0.05, atol=0.05 * max(other.abs().max().item(), 1e-3))

@@ -6,16 +6,20 @@ float32 model writes; of real sentences, its BLEU is told too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import sacrebleu
 import torch
 
-from prosector.bench import engines
+from prosector.bench import engines, joeynmt
 from prosector.bench.contest import Contest
 from prosector.bench.engines import Translate
 from prosector.bench.rounds import Rate, race
+from prosector.training.precision import multiplies_bf16
 
 OURS, THEIRS = "prosector", "CTranslate2"
 Make = Callable[[Contest, int], Translate]
@@ -27,7 +31,7 @@ def contenders(n: int, threads: int, everybody: bool) -> dict[str, Make]:
     Args:
         n: the sentences.
         threads: that all may use together.
-        everybody: also our model on PyTorch, and Hugging Face's.
+        everybody: in float32 and in bf16 too, and Hugging Face's.
     """
     of = engines
     found: dict[str, Make] = {f"{OURS}, int8, 1 thread": lambda c, beam: of.of_native(c, beam, 1)}
@@ -40,9 +44,14 @@ def contenders(n: int, threads: int, everybody: bool) -> dict[str, Make]:
             found[f"{THEIRS}, int8, {threads} workers"] = lambda c, beam: of.of_ctranslate2(c, beam, "int8", 1, threads)
     if everybody:
         found["prosector on PyTorch, float32"] = lambda c, beam: of.of_pytorch(c, beam, "float32")
-        found["prosector on PyTorch, bf16"] = lambda c, beam: of.of_pytorch(c, beam, "bf16")
         found[f"{THEIRS}, float32, 1 thread"] = lambda c, beam: of.of_ctranslate2(c, beam, "float32", 1, 1)
+        if threads > 1 and n > 1:
+            whole = f"{THEIRS}, float32, {threads} workers"
+            found[whole] = lambda c, beam: of.of_ctranslate2(c, beam, "float32", 1, threads)
         found["Hugging Face, float32"] = lambda c, beam: of.of_hugging_face(c, beam, "float32")
+        if multiplies_bf16(engines.CPU):
+            found["prosector on PyTorch, bf16"] = lambda c, beam: of.of_pytorch(c, beam, "bf16")
+            found["Hugging Face, bf16"] = lambda c, beam: of.of_hugging_face(c, beam, "bf16")
     return found
 
 
@@ -61,12 +70,23 @@ class Entry(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A contest: its model, how many sentences at once, the beam, and everybody's entry."""
+    """A contest.
+
+    Attributes:
+        model: its name.
+        n: how many sentences at once.
+        beam: 1 is greedy.
+        entries: everybody's.
+        left_out: who cannot express the model, and why.
+        versions: of what runs in a Python of its own.
+    """
 
     model: str
     n: int
     beam: int
     entries: dict[str, Entry]
+    left_out: dict[str, str]
+    versions: dict[str, str]
 
     def best(self, of: str) -> float:
         """The highest median rate of the contenders whose names begin so."""
@@ -83,21 +103,48 @@ class Result(NamedTuple):
             name: {"tokens_per_second": entry.rate._asdict(), "same": entry.same, "bleu": entry.bleu}
             for name, entry in self.entries.items()
         }
-        return {"model": self.model, "n": self.n, "beam": self.beam, "ratio": self.ratio, "entries": entries}
+        return self._asdict() | {"ratio": self.ratio, "entries": entries}
 
 
-def run(contest: Contest, beam: int, threads: int, seconds: float, everybody: bool = False) -> Result:
-    """Let them all translate the same sentences, in turns."""
+def run(
+    contest: Contest, beam: int, threads: int, seconds: float, everybody: bool = False, joey: Path | None = None
+) -> Result:
+    """Let them all translate the same sentences, in turns.
+
+    Args:
+        contest: the model and the sentences.
+        beam: 1 is greedy.
+        threads: that all may use together.
+        seconds: how long the turns may take.
+        everybody: the slower ones too.
+        joey: a Python that has JoeyNMT, if it shall take part.
+    """
     torch.set_num_threads(threads)  # a peer may have changed it for the whole process
-    makers = contenders(len(contest.sources), threads, everybody)
-    working = {name: make(contest, beam) for name, make in makers.items()}
-    reference = engines.of_pytorch(contest, beam, "float32")()
-    written = {name: translate() for name, translate in working.items()}
-    rates = race({name: counted(translate) for name, translate in working.items()}, seconds)
+    working: dict[str, Translate] = {}
+    left_out: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    with ExitStack() as running:
+        for name, make in contenders(len(contest.sources), threads, everybody).items():
+            try:
+                working[name] = make(contest, beam)
+            except ValueError as error:  # it cannot express the model
+                left_out[name] = str(error)
+        if joey:
+            try:
+                theirs = running.enter_context(joeynmt.translating(contest, beam, joey, threads))
+            except ValueError as error:
+                left_out["JoeyNMT"] = str(error)
+            else:
+                versions = theirs.versions
+                types = ("float32", "bf16") if multiplies_bf16(engines.CPU) else ("float32",)
+                working |= {f"JoeyNMT, {precision}": partial(theirs.do, precision) for precision in types}
+        reference = engines.of_pytorch(contest, beam, "float32")()
+        written = {name: translate() for name, translate in working.items()}
+        rates = race({name: counted(translate) for name, translate in working.items()}, seconds)
     entries = {
         name: Entry(rates[name], same(written[name], reference), bleu(contest, written[name])) for name in working
     }
-    return Result(contest.name, len(contest.sources), beam, entries)
+    return Result(contest.name, len(contest.sources), beam, entries, left_out, versions)
 
 
 def counted(translate: Translate) -> Callable[[], float]:
@@ -117,11 +164,3 @@ def bleu(contest: Contest, found: Sequence[Sequence[int]]) -> float | None:
     texts = [contest.target.decode(ids) for ids in found]
     tokenize = "zh" if contest.config.target == "zh" else "13a"
     return float(sacrebleu.corpus_bleu(texts, [contest.references], tokenize=tokenize).score)
-
-
-def rows(result: Result) -> Iterator[tuple[str, ...]]:
-    """A row for each contender, the fastest first: who, tokens a second, against CTranslate2's best, the same, BLEU."""
-    theirs = result.best(THEIRS)
-    for name, entry in sorted(result.entries.items(), key=lambda item: -item[1].rate.median):
-        shown = "" if entry.bleu is None else f"{entry.bleu:.2f}"
-        yield name, str(entry.rate), f"{entry.rate.median / theirs:.2f} ×", f"{100 * entry.same:.0f} %", shown

@@ -15,11 +15,13 @@ from prosector.bench.rounds import Rate, Work, race
 
 SIDES = (512, 512, 2048)  # of the matrices: rows, inputs, outputs
 MEBIBYTES = 256  # of memory that is read and written: more than any cache
-PEERS = ("torch", "ctranslate2", "transformers", "onnxruntime", "prosector-native", "sentencepiece", "tokenizers")
+PEERS = ("torch", "ctranslate2", "transformers", "x-transformers", "prosector-native", "sentencepiece", "tokenizers")
+# What changes how fast a program is, if it is set: threads, and what the allocator gives back.
+ENVIRONMENT = ("GLIBC_TUNABLES", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_WAIT_POLICY", "MALLOC_ARENA_MAX")
 
 
 def described() -> dict[str, Any]:
-    """The processor, its cores, the versions of all that takes part."""
+    """The processor, its cores, the versions of all that takes part, what is set in the environment."""
     versions = {}
     for name in PEERS:
         try:
@@ -32,6 +34,7 @@ def described() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "python": platform.python_version(),
         "versions": versions,
+        "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
     }
 
 

@@ -1,34 +1,37 @@
-"""Who trains fastest? A step of ours, forward, backward and AdamW, against torch.nn and Hugging Face's Marian.
+"""Who trains fastest? A step of ours, forward, backward and AdamW, against the libraries of `peers.py` and JoeyNMT.
 
-Ours and Marian have the same weights, and their losses are compared before the clock starts; torch.nn has its own. All
-drop a tenth after embeddings and sublayers, and smooth labels by a tenth.
+Every one of them takes part in float32, and in bf16 where the machine multiplies it. Those with our weights have our
+loss, which is compared before the clock starts. All drop a tenth after embeddings and sublayers, and smooth labels by
+a tenth; where a library's own loss does not, or does it more slowly, its logits go to PyTorch's cross-entropy.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from prosector.bench import joeynmt
 from prosector.bench.contest import WORDS, config_of
-from prosector.bench.engines import CPU, marian
-from prosector.bench.rounds import Rate, race
+from prosector.bench.engines import CPU
+from prosector.bench.peers import Marian, TorchTranslator, XTransformer
+from prosector.bench.rounds import Rate, Work, race
 from prosector.config.training import TrainingConfig
-from prosector.config.transformer import TransformerConfig
 from prosector.evaluation.cost import training_operations
-from prosector.positions.sinusoidal import sinusoid
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.optimizer import build_optimizer
-from prosector.training.precision import Precision, matrix_products, resolve
+from prosector.training.precision import Precision, matrix_products, multiplies_bf16
 
-LENGTH, SHORTEST, SMOOTHING, DROPOUT = 28, 22, 0.1, 0.1
+LENGTH, SHORTEST, SMOOTHING, DROPOUT, LEARNING_RATE = 28, 22, 0.1, 0.1, 3e-4
 PAIRS = {"small": 128, "base": 80}
 OURS = "prosector"
-Loss = Callable[[], Tensor]
+Loss = Callable[[Precision], Tensor]
+Weights = Literal["ours", "its own"]
 
 
 class Sentences(NamedTuple):
@@ -51,51 +54,49 @@ def sentences(pairs: int, seed: int = 1) -> Sentences:
     return Sentences(src, tgt_in, labels, int(real.sum()))
 
 
-class TorchTranslator(nn.Module):
-    """torch.nn.Transformer with a tied table and the same sinusoid."""
+class Contender(NamedTuple):
+    """Who trains in this process.
 
-    def __init__(self, config: TransformerConfig) -> None:
-        super().__init__()
-        d = config.d_model
-        self.scale = d**0.5
-        self.table = nn.Embedding(WORDS, d)
-        nn.init.normal_(self.table.weight, std=d**-0.5)
-        layers = config.encoder_layers, config.decoder_layers
-        self.core = nn.Transformer(d, config.n_heads, *layers, config.d_ff, dropout=DROPOUT, batch_first=True)
-        self.dropout = nn.Dropout(DROPOUT)
-        self.register_buffer("positions", sinusoid(torch.arange(LENGTH), d, "half-split"))
+    Attributes:
+        model: in training.
+        loss: what it minimises, in a type of products.
+        weights: whose it begins with.
+    """
 
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        x = self.dropout(self.table(src) * self.scale + self.positions)
-        y = self.dropout(self.table(tgt) * self.scale + self.positions)
-        causal, padding = torch.ones(LENGTH, LENGTH, dtype=torch.bool).triu(1), src == 0
-        masks = {"src_key_padding_mask": padding, "memory_key_padding_mask": padding}
-        return F.linear(self.core(x, y, tgt_mask=causal, tgt_is_causal=True, **masks), self.table.weight)
+    model: nn.Module
+    loss: Loss
+    weights: Weights
 
 
-def losses_of(size: str, given: Sentences, precision: Precision) -> dict[str, tuple[nn.Module, Loss]]:
-    """Each contender's model and what it minimises."""
-    from prosector.interop.hugging_face.exporting import to_hugging_face
+def contenders(size: str, given: Sentences) -> dict[str, Contender]:
+    """Everybody but JoeyNMT, each at every setting that may be its best.
 
-    found: dict[str, tuple[nn.Module, Loss]] = {}
+    Raises:
+        ImportError: a peer is not installed.
+    """
     torch.manual_seed(1)
-    first = config_of(size, dropout=DROPOUT).build()
+    config = config_of(size, dropout=DROPOUT)
+    first = config.build()
+    found: dict[str, Contender] = {}
     for kernel in ("written-out", "sdpa"):
-        ours = config_of(size, dropout=DROPOUT, kernel=kernel).build().train()
+        ours = config_of(size, dropout=DROPOUT, kernel=kernel).build()
         ours.load_state_dict(first.state_dict())
-        found[f"{OURS}, {kernel}"] = ours, our_loss(ours, given, precision)
-    for attention in ("sdpa", "eager"):
-        theirs = marian(*to_hugging_face(first), attn_implementation=attention).train()
-        found[f"Hugging Face Marian, {attention}"] = theirs, plain_loss(marian_logits(theirs, given), given, precision)
-    reference = TorchTranslator(first.config).train()
-    found["torch.nn.Transformer"] = reference, plain_loss(lambda: reference(given.src, given.tgt_in), given, precision)
-    return found
+        found[f"{OURS}, {kernel}"] = Contender(ours.train(), our_loss(ours, given), "ours")
+    peers: dict[str, tuple[nn.Module, Weights]] = {
+        "Hugging Face Marian, sdpa": (Marian(first, "sdpa"), "ours"),
+        "Hugging Face Marian, eager": (Marian(first, "eager"), "ours"),
+        "torch.nn.Transformer": (TorchTranslator(config, LENGTH), "its own"),
+        "x-transformers, sdpa": (XTransformer(config, LENGTH, flash=True), "its own"),
+        "x-transformers, eager": (XTransformer(config, LENGTH, flash=False), "its own"),
+    }
+    theirs = {name: Contender(model.train(), plain_loss(model, given), of) for name, (model, of) in peers.items()}
+    return found | theirs
 
 
-def our_loss(model: Any, given: Sentences, precision: Precision) -> Loss:
+def our_loss(model: Any, given: Sentences) -> Loss:
     """Cross-entropy whose logits never exist at once, as in `prosector train`."""
 
-    def loss() -> Tensor:
+    def loss(precision: Precision) -> Tensor:
         with matrix_products(precision, CPU):
             hidden = model.hidden(given.src, given.tgt_in)
             return chunked_cross_entropy(hidden, model.output.weight, given.labels, SMOOTHING)
@@ -103,57 +104,62 @@ def our_loss(model: Any, given: Sentences, precision: Precision) -> Loss:
     return loss
 
 
-def marian_logits(theirs: Any, given: Sentences) -> Callable[[], Tensor]:
-    """Those of a `MarianMTModel`."""
-    mask = (given.src != 0).long()
-    return lambda: (
-        theirs(input_ids=given.src, attention_mask=mask, decoder_input_ids=given.tgt_in, use_cache=False).logits
-    )
-
-
-def plain_loss(logits: Callable[[], Tensor], given: Sentences, precision: Precision) -> Loss:
+def plain_loss(logits: Callable[[Tensor, Tensor], Tensor], given: Sentences) -> Loss:
     """PyTorch's cross-entropy of whatever gives logits."""
 
-    def loss() -> Tensor:
+    def loss(precision: Precision) -> Tensor:
         with matrix_products(precision, CPU):
-            flat = logits().flatten(0, 1)
+            flat = logits(given.src, given.tgt_in).flatten(0, 1)
         labels = given.labels.flatten()
         return F.cross_entropy(flat.float(), labels, ignore_index=0, label_smoothing=SMOOTHING)
 
     return loss
 
 
-def stepping(model: nn.Module, loss: Loss, n_tokens: int) -> Callable[[], float]:
+def untrained(one: Contender, precision: Precision) -> float:
+    """The loss with nothing dropped; with gradients: without, torch.nn takes a path that bf16 breaks."""
+    one.model.eval()
+    found = one.loss(precision).item()
+    one.model.train()
+    return found
+
+
+def stepping(one: Contender, optimizer: torch.optim.Optimizer, precision: Precision, n_tokens: int) -> Work:
     """A step of training; the target tokens that it learned from."""
-    optimizer = build_optimizer(model, TrainingConfig(learning_rate=3e-4))
 
     def step() -> float:
-        optimizer.zero_grad(set_to_none=True)
-        loss().backward()
+        one.loss(precision).backward()
         optimizer.step()
+        optimizer.zero_grad(set_to_none=True)  # so that who waits holds no gradients
         return float(n_tokens)
 
     return step
 
 
 class Result(NamedTuple):
-    """Target tokens a second of each contender, in what precision, and how many GFLOP a target token takes."""
+    """A contest: its size, the pairs of a step, and of each contender in each type, by name.
+
+    Attributes:
+        gflop: that a target token takes.
+        losses: before the first step.
+        weights: whose each began with.
+        rates: target tokens a second.
+        versions: of what runs in a Python of its own.
+    """
 
     size: str
-    precision: str
+    pairs: int
     gflop: float
     losses: dict[str, float]
+    weights: dict[str, Weights]
     rates: dict[str, Rate]
-
-    @property
-    def best(self) -> float:
-        """The best peer's."""
-        return max(rate.median for name, rate in self.rates.items() if not name.startswith(OURS))
+    versions: dict[str, str]
 
     @property
     def ratio(self) -> float:
-        """Ours over the best peer's."""
-        return max(rate.median for name, rate in self.rates.items() if name.startswith(OURS)) / self.best
+        """Ours over the best peer's, each at its best."""
+        ours = {name: rate.median for name, rate in self.rates.items() if name.startswith(OURS)}
+        return max(ours.values()) / max(rate.median for name, rate in self.rates.items() if name not in ours)
 
     def record(self) -> dict[str, Any]:
         """All of it, for JSON."""
@@ -161,17 +167,54 @@ class Result(NamedTuple):
         return self._asdict() | {"rates": rates, "ratio": self.ratio}
 
 
-def run(size: str, seconds: float, precision: Precision = "auto") -> Result:
-    """Let them all train on one batch, in turns; untrained losses first, with nothing dropped."""
+def precisions() -> tuple[Precision, ...]:
+    """The types of products that may be the fastest on this machine."""
+    return ("float32", "bf16") if multiplies_bf16(CPU) else ("float32",)
+
+
+def run(size: str, seconds: float, types: Sequence[Precision], joey: Path | None = None) -> Result:
+    """Let them all train on one batch, in turns.
+
+    Args:
+        size: of the models.
+        seconds: how long the turns may take.
+        types: of the products.
+        joey: a Python that has JoeyNMT, if it shall take part.
+    """
     given = sentences(PAIRS.get(size, 16))
-    warnings.filterwarnings("ignore", message="enable_nested_tensor")
-    contenders = losses_of(size, given, precision)
-    losses = {}
-    for name, (model, loss) in contenders.items():  # with gradients: without, torch.nn takes a path that bf16 breaks
-        model.eval()
-        losses[name] = loss().item()
-        model.train()
-    rates = race({name: stepping(*pair, given.n_tokens) for name, pair in contenders.items()}, seconds)
+    losses: dict[str, float] = {}
+    weights: dict[str, Weights] = {}
+    works: dict[str, Work] = {}
+    with ExitStack() as running:
+        for who, one in contenders(size, given).items():
+            optimizer = build_optimizer(one.model, TrainingConfig(learning_rate=LEARNING_RATE))
+            for precision in types:
+                name = f"{who}, {precision}"
+                losses[name], weights[name] = untrained(one, precision), one.weights
+                works[name] = stepping(one, optimizer, precision, given.n_tokens)
+        versions = {}
+        if joey:
+            theirs = running.enter_context(joeynmt_of(size, given, joey))
+            versions = theirs.versions
+            for precision in types:
+                name = f"JoeyNMT, {precision}"
+                losses[name], weights[name] = theirs.do(f"loss {precision}"), "ours"
+                works[name] = telling(theirs, f"step {precision}")
+        rates = race(works, seconds)
     mean = given.n_tokens / len(given.src)
     operations = training_operations(config_of(size), round(mean), round(mean)) / mean
-    return Result(size, resolve(precision, CPU), operations / 1e9, losses, rates)
+    return Result(size, len(given.src), operations / 1e9, losses, weights, rates, versions)
+
+
+def joeynmt_of(size: str, given: Sentences, python: Path) -> joeynmt.JoeyNMT:
+    """JoeyNMT with the weights that ours begin with."""
+    torch.manual_seed(1)
+    model = config_of(size, dropout=DROPOUT).build()
+    batch = {"src": given.src, "tgt_in": given.tgt_in, "labels": given.labels}
+    settings = {"smoothing": SMOOTHING, "learning_rate": LEARNING_RATE}
+    return joeynmt.learning(model, batch | settings, python, torch.get_num_threads())
+
+
+def telling(theirs: joeynmt.JoeyNMT, word: str) -> Work:
+    """What another process does when it is told to."""
+    return lambda: float(theirs.do(word))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,24 +15,31 @@ from prosector.cli.lines import whole_file
 
 if TYPE_CHECKING:
     from prosector.bench.contest import Contest
-
-Race = tuple[dict[str, Any], str]  # what was measured, and how people read it
+    from prosector.bench.report import Table
+    from prosector.data.corpus import Pair
+    from prosector.training.precision import Precision
 
 HELP = """Translate with our native core and with CTranslate2, taking turns, and say who writes more tokens a second.
-With --training, train: ours against torch.nn and Hugging Face's Marian.
 
 MODEL is small or base, random weights that write 25 tokens for 25; or a translator, with --data and its real
 sentences. Each contender plays at all its settings, in int8. What they write is compared with our float32 model first.
 Beside them, what this machine can do at most. Let nothing else run.
 
-Needs the native core, and pip install 'prosector[ctranslate2]'; --everybody and --training 'prosector[hf]'.
+--training trains small or base: ours against torch.nn, Hugging Face's Marian and x-transformers, all in float32 and
+in bf16 where the machine has it. --tokenising cuts up sentences with a translator's vocabularies: ours against
+SentencePiece and Hugging Face. --long times attention over long lines. JoeyNMT takes part in training and translating
+if --joeynmt names a Python that has it (benchmarks/joeynmt.sh makes one).
+
+Needs the native core, and pip install 'prosector[bench]'.
 
 \b
 Examples:
   prosector bench
-  prosector bench small --beam 1,5 --sentences 1,32,128
-  prosector bench zh-en --data pairs.tsv --sentences 128 --json bench.json
+  prosector bench small --beam 1,5 --sentences 1,32,128 --figure bench.png
+  prosector bench zh-en --data pairs.tsv --sentences 128 --everybody --json bench.json
   prosector bench --training small base --seconds 60
+  prosector bench --tokenising zh-en --data pairs.tsv
+  prosector bench --long --length 8192
 """
 
 Models = Annotated[list[str] | None, typer.Argument(metavar="MODEL", help="small, base, a name or a folder.")]
@@ -44,9 +51,22 @@ Seconds = Annotated[float, typer.Option(metavar="S", min=0.1, help="For each tab
 Threads = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="For all; as many as there are cores if not given.")
 ]
-Everybody = Annotated[bool, typer.Option("--everybody", help="PyTorch and Hugging Face too.")]
+Everybody = Annotated[bool, typer.Option("--everybody", help="PyTorch and Hugging Face too, in float32 and bf16.")]
+JoeyNMT = Annotated[Path | None, typer.Option("--joeynmt", metavar="PYTHON", help="JoeyNMT too: a Python that has it.")]
 Training = Annotated[bool, typer.Option("--training", help="A step of training instead; MODEL is small or base.")]
+Types = Annotated[str | None, typer.Option("--precision", metavar="T,T", help="Of --training: float32, bf16.")]
+Tokenising = Annotated[bool, typer.Option("--tokenising", help="Cutting up sentences instead.")]
+Long = Annotated[bool, typer.Option("--long", help="Attention over long lines instead; it takes no MODEL.")]
+Length = Annotated[int, typer.Option(metavar="N", min=128, help="Tokens of --long.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures here.")]
+Figure = Annotated[Path | None, typer.Option("--figure", metavar="FILE", help="Draw it: .png, .pdf or .svg.")]
+
+
+class Race(NamedTuple):
+    """What kind of contests there are, and their records as they are measured."""
+
+    kind: str
+    records: Iterator[dict[str, Any]]
 
 
 def bench(
@@ -58,72 +78,128 @@ def bench(
     seconds: Seconds = 5.0,
     threads: Threads = None,
     everybody: Everybody = False,
+    joeynmt: JoeyNMT = None,
     training: Training = False,
+    precision: Types = None,
+    tokenising: Tokenising = False,
+    long: Long = False,
+    length: Length = 8192,
     json_file: Json = None,
+    figure: Figure = None,
 ) -> None:
     import torch
 
+    from prosector.bench.figure import checked, draw
     from prosector.bench.machine import ceilings, described
+    from prosector.bench.report import bars, tables
     from prosector.cli.evaluate import aligned
 
-    names, threads = models or ["small"], threads or torch.get_num_threads()
-    if training:
-        races = training_races(names, seconds)
+    if figure:
+        checked(figure)
+    threads = threads or torch.get_num_threads()
+    if training + tokenising + long > 1:
+        raise ValueError("--training, --tokenising and --long are contests of their own: give one")
+    if long:
+        race = long_race(models, length, threads)
+    elif training:
+        race = training_race(models or ["small"], seconds, precision, joeynmt)
+    elif tokenising:
+        race = tokenising_race(models or ["zh-en"], data, columns, threads, seconds)
     else:
         beams, numbers = whole_numbers("--beam", beam), whole_numbers("--sentences", sentences)
-        contests = [contest_of(name, data, columns, max(numbers)) for name in names]
-        races = decoding_races(contests, beams, numbers, threads, seconds, everybody)
+        contests = [contest_of(name, data, columns, max(numbers)) for name in models or ["small"]]
+        race = decoding_race(contests, beams, numbers, threads, seconds, everybody, joeynmt)
     torch.set_num_threads(threads)
     say("measuring what the machine can do at most")
     machine, most = described(), ceilings()
     print(aligned([("machine", machine["processor"]), *((name, str(rate)) for name, rate in most.items())]))
     records = []
-    for record, shown in races:
+    for record in race.records:
         records.append(record)
-        print(shown, flush=True)
+        print(*map(shown, tables(race.kind, record)), sep="\n", flush=True)
     if json_file:
-        figures = {"machine": machine, "ceilings": {name: rate._asdict() for name, rate in most.items()}}
+        found = {"machine": machine, "ceilings": {name: rate._asdict() for name, rate in most.items()}}
         with whole_file(json_file) as file:
-            kind = "training" if training else "decoding"
-            file.write(json.dumps(figures | {kind: records}, indent=1, ensure_ascii=False) + "\n")
+            file.write(json.dumps(found | {race.kind: records}, indent=1, ensure_ascii=False) + "\n")
+    if figure:
+        draw(figure, [bars(race.kind, record) for record in records])
 
 
-def decoding_races(
-    contests: list[Contest], beams: list[int], numbers: list[int], threads: int, seconds: float, everybody: bool
-) -> Iterator[Race]:
-    """Every model with every beam and number of sentences: what was measured, and how people read it."""
+def decoding_race(
+    contests: list[Contest],
+    beams: list[int],
+    numbers: list[int],
+    threads: int,
+    seconds: float,
+    everybody: bool,
+    joeynmt: Path | None,
+) -> Race:
+    """Every model with every beam and number of sentences."""
     from prosector.bench import decoding
 
-    for contest, size, n in product(contests, beams, numbers):
-        say(f"{contest.name}, beam {size}, {n} at once")
-        result = decoding.run(contest.first(n), size, threads, seconds, everybody)
-        head = ("", "tokens/s, median (quartiles)", "× best of CTranslate2", "as float32", "BLEU")
-        title = f"{result.model}, beam {size}, {n} at once: ours is {result.ratio:.2f} × as fast as CTranslate2"
-        yield result.record(), table(title, [head, *decoding.rows(result)])
+    def records() -> Iterator[dict[str, Any]]:
+        for contest, size, n in product(contests, beams, numbers):
+            say(f"{contest.name}, beam {size}, {n} at once")
+            result = decoding.run(contest.first(n), size, threads, seconds, everybody, joeynmt)
+            for name, why in result.left_out.items():
+                say(f"{name} does not take part: {why}")
+            yield result.record()
+
+    return Race("decoding", records())
 
 
-def training_races(sizes: list[str], seconds: float) -> Iterator[Race]:
-    """A step of training in every size: what was measured, and how people read it.
+def training_race(sizes: list[str], seconds: float, types: str | None, joeynmt: Path | None) -> Race:
+    """A step of training in every size.
 
     Raises:
-        ValueError: there is no such size.
+        ValueError: there is no such size, or no such type.
     """
     from prosector.bench import contest, training
 
     if unknown := [size for size in sizes if size not in contest.SIZES]:
         raise ValueError(f"--training {unknown[0]}: give {' or '.join(contest.SIZES)}")
-    return (trained(training.run(size, seconds)) for size in sizes)
+    wanted: list[Any] = types.split(",") if types else list(training.precisions())
+    known: tuple[Precision, ...] = ("float32", "bf16")
+    if other := [name for name in wanted if name not in known]:
+        raise ValueError(f"--precision {other[0]!r}: give {' or '.join(known)}, or both with a comma between")
+    return Race("training", (training.run(size, seconds, wanted, joeynmt).record() for size in sizes))
 
 
-def trained(result: Any) -> Race:
-    """A race in training, for JSON and for people."""
-    head = ("", "target tokens/s, median (quartiles)", "× best peer", "GFLOP/s", "untrained loss")
-    rows = [
-        (name, str(rate), f"{rate.median / result.best:.2f} ×", f"{rate.median * result.gflop:,.0f}", f"{loss:.3f}")
-        for (name, rate), loss in zip(result.rates.items(), result.losses.values(), strict=True)
-    ]
-    title = f"{result.size}, {result.precision}: ours is {result.ratio:.2f} × as fast as the best peer"
-    return result.record(), table(title, [head, *sorted(rows, key=lambda row: -float(row[2].split()[0]))])
+def tokenising_race(models: list[str], data: str | None, columns: str, threads: int, seconds: float) -> Race:
+    """Both sides of the sentences with both vocabularies of every translator.
+
+    Raises:
+        ValueError: there are no sentences, or a vocabulary is not of pieces.
+    """
+    from prosector.bench import tokenising
+    from prosector.decoding import load
+    from prosector.text.pieces import PieceTokenizer
+
+    contests = []
+    for name in models:
+        config, pairs = sentences_of(name, data, columns)
+        translator: Any = load(name)
+        for tokenizer, texts, language in (
+            (translator.source, [pair.source for pair in pairs], config.source),
+            (translator.target, [pair.target for pair in pairs], config.target),
+        ):
+            if not isinstance(tokenizer, PieceTokenizer):
+                raise ValueError(f"{name} has words or characters; --tokenising compares vocabularies of pieces")
+            contests.append((f"{name}, {language}", tokenizer, texts))
+    return Race("tokenising", (tokenising.run(*contest, threads, seconds).record() for contest in contests))
+
+
+def long_race(models: list[str] | None, length: int, threads: int) -> Race:
+    """Attention over one long line.
+
+    Raises:
+        ValueError: a model was named.
+    """
+    from prosector.bench import long
+
+    if models:
+        raise ValueError(f"--long takes no model: leave {' '.join(models)} out")
+    return Race("long", (long.run(length, threads) for _ in range(1)))
 
 
 def whole_numbers(option: str, text: str) -> list[int]:
@@ -145,29 +221,39 @@ def contest_of(name: str, data: str | None, columns: str, n: int) -> Contest:
         ValueError: a translator without sentences.
     """
     from prosector.bench.contest import SIZES, made_up, real
+
+    if name in SIZES:
+        return made_up(name, n)
+    pairs = sentences_of(name, data, columns)[1][:n]
+    if len(pairs) < n:
+        raise ValueError(f"{data} has {len(pairs)} pairs, and --sentences asks for {n}")
+    return real(name, pairs)
+
+
+def sentences_of(name: str, data: str | None, columns: str) -> tuple[Any, list[Pair]]:
+    """A translator's config, and sentence pairs in its languages.
+
+    Raises:
+        ValueError: it is no translator of the kind transformer, or there are no sentences.
+    """
     from prosector.cli.corpora import corpus
     from prosector.data.corpus import read_pairs
     from prosector.decoding import find_model
     from prosector.decoding.folder_config import read_config
 
-    if name in SIZES:
-        return made_up(name, n)
     config: Any = read_config(find_model(name))
     if config.kind != "transformer":
         raise ValueError(f"{name} is of the kind {config.kind}; bench times translators of the kind transformer")
     if data is None:
         raise ValueError(f"what shall {name} translate? give --data FILE with sentence pairs")
     languages = config.source, config.target
-    pairs = read_pairs(corpus(data, columns, languages), *languages)[:n]
-    if len(pairs) < n:
-        raise ValueError(f"{data} has {len(pairs)} pairs, and --sentences asks for {n}")
-    return real(name, pairs)
+    return config, list(read_pairs(corpus(data, columns, languages), *languages))
 
 
-def table(title: str, lines: list[tuple[str, ...]]) -> str:
-    """A title, and below it rows whose columns are aligned; a last column without anything is left out."""
-    if not any(line[-1] for line in lines[1:]):
-        lines = [line[:-1] for line in lines]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+def shown(table: Table) -> str:
+    """A title, and below it rows whose columns are aligned."""
+    title, head, rows = table.told()
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     body = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
     return "\n".join([f"\n{title}", *body])

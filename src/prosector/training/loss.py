@@ -18,7 +18,8 @@ from torch import Tensor
 
 from prosector.text.special import PAD
 
-CHUNK = 1024
+CHUNK = 1024  # tokens whose logits exist at once
+BLOCK = 128  # of these, tokens whose probabilities exist in full precision: few enough for the cache
 
 
 def label_smoothed_cross_entropy(
@@ -33,7 +34,16 @@ def label_smoothed_cross_entropy(
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """Sum of the losses of hidden · weightᵀ, with d loss / d logits = p - q taken on the way."""
+    """Sum of the losses of hidden · weightᵀ, and its gradients, which are taken on the way.
+
+    With x one row of hidden, W the table, z = W x and p = softmax(z),
+
+        loss     = ln Σ exp z - (1 - ε) z_label - ε/V Σ z
+        d / d z  = p - q = p without p_label, plus (p_label - 1 + ε) on the label, minus ε/V everywhere
+
+    so that only p itself, its label set to 0, goes through the two products with V columns; what the other two parts
+    add is a row of the table, or of x, and a sum of rows.
+    """
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, scale: float) -> Tensor:
@@ -46,31 +56,49 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def in_chunks(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, scale: float) -> Tensor:
-        n_words = weight.shape[0]
-        table = weight.to(hidden.dtype)
-        wide = torch.promote_types(hidden.dtype, torch.float32)
-        hidden_gradient = torch.empty_like(hidden)
-        weight_gradient = torch.zeros_like(weight)
+        table, wide = weight.to(hidden.dtype), torch.promote_types(hidden.dtype, torch.float32)
+        everywhere = smoothing / len(weight)
+        rows = table.to(wide).sum(dim=0)  # [d], Σ_v W_v, so that x · rows = Σ z
+        hidden_gradient = torch.empty_like(hidden, dtype=wide)
+        weight_gradient = torch.zeros_like(weight, dtype=wide)
         total = torch.zeros((), dtype=wide, device=hidden.device)
         for x, label, x_gradient in zip(
             hidden.split(CHUNK), labels.split(CHUNK), hidden_gradient.split(CHUNK), strict=True
         ):
-            logits = (x @ table.T).to(wide)  # [C, V]
-            norm = logits.logsumexp(dim=1, keepdim=True)
-            on_label = logits.gather(1, label[:, None])
-            total += (norm - (1 - smoothing) * on_label).sum() - smoothing / n_words * logits.sum()
-            p_minus_q = logits.sub_(norm).exp_().sub_(smoothing / n_words)
-            p_minus_q.scatter_add_(1, label[:, None], torch.full_like(on_label, smoothing - 1))
-            p_minus_q = p_minus_q.mul_(scale).to(hidden.dtype)
-            torch.mm(p_minus_q, table, out=x_gradient)
-            weight_gradient += p_minus_q.T @ x
-        ctx.save_for_backward(hidden_gradient, weight_gradient)
+            logits = x @ table.T  # [C, V]
+            on_label = logits.gather(1, label[:, None]).to(wide)[:, 0]
+            norm, p_label = probabilities_in_place(logits, label)
+            x_wide = x.to(wide)
+            total += (norm - (1 - smoothing) * on_label).sum() - everywhere * (x_wide @ rows).sum()
+            at_label = (p_label - (1 - smoothing))[:, None]
+            x_gradient.copy_(logits @ table).addcmul_(at_label, table[label].to(wide)).sub_(everywhere * rows)
+            weight_gradient += logits.T @ x
+            weight_gradient.index_add_(0, label, at_label * x_wide).sub_(everywhere * x_wide.sum(dim=0))
+        ctx.save_for_backward((hidden_gradient * scale).to(hidden.dtype), (weight_gradient * scale).to(weight.dtype))
         return total * scale
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors
         return hidden_gradient * gradients[0], weight_gradient * gradients[0], None, None, None
+
+
+def probabilities_in_place(
+    logits: Float[Tensor, "C V"], labels: Int[Tensor, "C"]
+) -> tuple[Float[Tensor, "C"], Float[Tensor, "C"]]:
+    """Make logits their softmax, with 0 at the label. Returns ln Σ exp(logits) and the label's probability.
+
+    The probabilities are computed in float32 at least, a block of rows at a time. With m the highest logit and p_m its
+    probability, ln Σ exp z = m - ln p_m.
+    """
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    norms, on_labels = [], []
+    for z, label in zip(logits.split(BLOCK), labels[:, None].split(BLOCK), strict=True):
+        p = z.to(wide).softmax(dim=1)
+        norms.append(z.amax(dim=1).to(wide) - p.amax(dim=1).log())
+        on_labels.append(p.gather(1, label)[:, 0])
+        z.copy_(p.scatter_(1, label, 0.0))
+    return torch.cat(norms), torch.cat(on_labels)
 
 
 def chunked_cross_entropy(

@@ -1,11 +1,19 @@
-"""The libraries of the two extras, imported where they are used."""
+"""The libraries of the extras, imported where they are used."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-EXTRAS = {"ctranslate2": "ctranslate2", "ctranslate2.specs": "ctranslate2", "onnx": "onnx", "onnxruntime": "onnx"}
+EXTRAS = {
+    "ctranslate2": "ctranslate2",
+    "ctranslate2.specs": "ctranslate2",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "tokenizers": "hf",
+    "transformers": "hf",
+    "x_transformers": "bench",
+}
 
 
 def needed(library: str) -> Any:

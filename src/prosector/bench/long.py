@@ -1,25 +1,21 @@
 """Long lines: time against SDPA without a position, memory, a decoding step, a training step.
 
-    .venv/bin/python benchmarks/long_sequences.py [--length 8192] [--rounds 3] [--threads 2] [--out long.json]
-
 Attention is of one line, 8 heads of 64, float32, by the kernel "blockwise": positions' own work, forward, and backward.
-The cases take turns; a ratio is one round's, and its median and range are printed. The most memory that a case takes
-beyond its inputs is measured in a process of its own, at the length and at half of it: growing linearly, it doubles.
-A decoding step is timed with and without its attention; a training step is one pair of that length. It takes less than
-five minutes on two free cores; `--length 1024` a few seconds.
+The cases take turns; a ratio is one round's. The most memory that a case takes beyond its inputs is measured in a
+process of its own, at the length and at half of it: growing linearly, it doubles. A decoding step is timed with and
+without its attention; a training step is one pair of that length.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -35,6 +31,7 @@ from prosector.training.optimizer import build_optimizer
 
 HEADS, D_HEAD, WINDOW = 8, 64, 256
 PLAIN, STEP = "SDPA, no position", "training step"
+POSITIONS = ("rope", "alibi", "t5")  # of a decoding step
 CAUSAL, BACK = Mask.causal(), Mask.window(WINDOW - 1, 0)
 CASES: dict[str, tuple[Mask | None, Callable[[], Position]]] = {
     "none": (CAUSAL, Position),
@@ -68,7 +65,7 @@ def attention_of(case: str, length: int) -> tuple[Callable[[], Tensor], list[Ten
     return forward, [*leaves, *position.parameters()]
 
 
-def run(forward: Callable[[], Tensor], leaves: list[Tensor]) -> tuple[float, float]:
+def timed(forward: Callable[[], Tensor], leaves: list[Tensor]) -> tuple[float, float]:
     """Seconds of the forward pass, and of both."""
     start = time.perf_counter()
     heads = forward()
@@ -83,10 +80,9 @@ def times(length: int, rounds: int) -> dict[str, list[tuple[float, float]]]:
     taken: dict[str, list[tuple[float, float]]] = {case: [] for case in cases}
     for number in range(rounds + 1):
         for case, what in cases.items():
-            seconds = run(*what)
+            seconds = timed(*what)
             if number:
                 taken[case].append(seconds)
-        print(f"round {number} of {rounds}", file=sys.stderr)
     return taken
 
 
@@ -116,15 +112,16 @@ def memory_here(case: str, length: int) -> dict[str, float]:
         training_step(length)
         return {"bytes": peak(), "seconds": time.perf_counter() - start}
     what = attention_of(case, length)
-    run(*attention_of(case, 64))  # what PyTorch loads at its first use
+    timed(*attention_of(case, 64))  # what PyTorch loads at its first use
     before = peak()
-    return {"seconds": run(*what)[1], "bytes": peak() - before}
+    return {"seconds": timed(*what)[1], "bytes": peak() - before}
 
 
 def memory_of(case: str, length: int, threads: int) -> dict[str, float]:
     """The same in a process of its own."""
-    command = [sys.executable, __file__, "--memory-of", case, "--length", str(length), "--threads", str(threads)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    command = [sys.executable, "-m", __name__, case, str(length), str(threads)]
+    found: dict[str, float] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return found
 
 
 # --- decoding --------------------------------------------------------------------------------------------------------
@@ -147,7 +144,7 @@ def step_seconds(model: Transformer, length: int, rounds: int = 15) -> float:
 
 
 @torch.inference_mode()
-def decoding(position: str, lengths: list[int]) -> dict[str, dict[int, float]]:
+def decoding(position: Any, lengths: list[int]) -> dict[str, dict[int, float]]:
     """Seconds of a step at each length: the whole, and with attention left out."""
     torch.manual_seed(1)
     model = TransformerConfig(kernel="blockwise", position=position).build().eval()
@@ -158,68 +155,36 @@ def decoding(position: str, lengths: list[int]) -> dict[str, dict[int, float]]:
     return {"step": whole, "without attention": {length: step_seconds(model, length) for length in lengths}}
 
 
-# --- the report ------------------------------------------------------------------------------------------------------
+# --- all of it -------------------------------------------------------------------------------------------------------
 
 
-def spread(values: list[float], digits: int = 2) -> str:
-    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
+def run(length: int, threads: int, rounds: int = 3) -> dict[str, Any]:
+    """Everything, for JSON.
 
-
-def report(found: dict) -> None:
-    length = found["length"]
-    print(f"{length:,} tokens, {HEADS} heads of {D_HEAD}, float32, {found['threads']} thread(s), {found['torch']}\n")
-    print("| case | forward, s | × SDPA | both, s | × SDPA | memory, MB | half the length, MB | growth |")
-    print("|---|---|---|---|---|---|---|---|")
-    for case, runs in found["times"].items():
-        cells = []
-        for part in (0, 1):
-            own = [seconds[part] for seconds in runs]
-            plain = [seconds[part] for seconds in found["times"][PLAIN]]
-            cells += [spread(own, 3), spread([a / b for a, b in zip(own, plain, strict=True)])]
-        whole, half = (memory["bytes"] / 1e6 for memory in found["memory"][case])
-        print(f"| {case} | {' | '.join(cells)} | {whole:.0f} | {half:.0f} | {whole / half:.2f} |")
-    print("\n| a decoding step, ms | " + " | ".join(f"{n:,} tokens" for n in found["decoding lengths"]) + " |")
-    print("|---" * (1 + len(found["decoding lengths"])) + "|")
-    for position, parts in found["decoding"].items():
-        for part, steps in parts.items():
-            print(f"| {position}, {part} | " + " | ".join(f"{1e3 * seconds:.2f}" for seconds in steps.values()) + " |")
-    step = found[STEP]
-    print(
-        f"\nA training step of the small size (d 256, 3 + 3 layers, 8,000 words) on one pair of {length:,} tokens: "
-        f"{step['bytes'] / 1e9:.2f} GB in all, {step['seconds']:.1f} s"
-    )
+    Args:
+        length: tokens of the line.
+        threads: that all may use.
+        rounds: in which the cases take turns.
+    """
+    torch.set_num_threads(threads)
+    memory = {c: [memory_of(c, n, threads) for n in (length, length // 2)] for c in (PLAIN, *CASES)}
+    steps = [length // 16, length // 4, length]
+    return {
+        "length": length,
+        "threads": threads,
+        "times": times(length, rounds),
+        "memory": memory,
+        "decoding lengths": steps,
+        "decoding": {position: decoding(position, steps) for position in POSITIONS},
+        STEP: memory_of(STEP, length, threads),
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--length", type=int, default=8192)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--out", type=Path, help="write all that was measured as JSON")
-    parser.add_argument("--memory-of", choices=[PLAIN, *CASES, STEP], help="one case, in this process")
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    length = options.length
-    if options.memory_of:
-        print(json.dumps(memory_here(options.memory_of, length)))
-        return
-
-    memory = {c: [memory_of(c, n, options.threads) for n in (length, length // 2)] for c in (PLAIN, *CASES)}
-    steps = [length // 16, length // 4, length]
-    found = {
-        "length": length,
-        "threads": options.threads,
-        "torch": f"PyTorch {torch.__version__}",
-        "machine": platform.processor() or platform.machine(),
-        "times": times(length, options.rounds),
-        "memory": memory,
-        "decoding lengths": steps,
-        "decoding": {position: decoding(position, steps) for position in ("rope", "alibi", "t5")},
-        STEP: memory_of(STEP, length, options.threads),
-    }
-    if options.out:
-        options.out.write_text(json.dumps(found, indent=1) + "\n")
-    report(found)
+    """One case's memory, in this process."""
+    case, length, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    torch.set_num_threads(threads)
+    print(json.dumps(memory_here(case, length)))
 
 
 if __name__ == "__main__":
