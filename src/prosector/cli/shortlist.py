@@ -16,7 +16,7 @@ model's folder.
 \b
 Examples:
   prosector shortlist runs/mine --data pairs.tsv
-  prosector shortlist runs/mine --recipe zh-en --each 30
+  prosector shortlist runs/mine --recipe zh-en --each 50
 """
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A translator's folder, or an installed one.")]
@@ -32,7 +32,7 @@ def shortlist(
     data: Data = None,
     columns: Columns = "en,zh",
     recipe: Recipe = None,
-    each: Each = 40,
+    each: Each = 100,
     common: Common = 200,
 ) -> None:
     from prosector.cli.console import say

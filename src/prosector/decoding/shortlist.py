@@ -25,7 +25,7 @@ from prosector.data.alignment import Pair, align
 from prosector.text import Tokenizer
 
 NAME = "shortlist.safetensors"
-EACH, COMMON = 40, 200  # translations of each word at most, and words that always count
+EACH, COMMON = 100, 200  # translations of each word at most, and words that always count
 
 
 class Shortlist(NamedTuple):
@@ -92,7 +92,9 @@ def shortlist_from(
 def write_shortlist(folder: Path, shortlist: Shortlist) -> Path:
     """Put it into a model's folder."""
     path = folder / NAME
-    save_file({name: np.array(ids, np.int32) for name, ids in shortlist._asdict().items()}, path)
+    ids = np.uint16 if max(shortlist.words + shortlist.always, default=0) < 2**16 else np.int32
+    types = {"start": np.int32, "words": ids, "always": ids}
+    save_file({name: np.array(getattr(shortlist, name), kind) for name, kind in types.items()}, path)
     return path
 
 

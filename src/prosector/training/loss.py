@@ -58,7 +58,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     def in_chunks(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float, scale: float) -> Tensor:
         table, wide = weight.to(hidden.dtype), torch.promote_types(hidden.dtype, torch.float32)
         everywhere = smoothing / len(weight)
-        rows = table.to(wide).sum(dim=0)  # [d], Σ_v W_v, so that x · rows = Σ z
+        rows = table.sum(dim=0, dtype=wide)  # [d], Σ_v W_v, so that x · rows = Σ z
         hidden_gradient = torch.empty_like(hidden, dtype=wide)
         weight_gradient = torch.zeros_like(weight, dtype=wide)
         total = torch.zeros((), dtype=wide, device=hidden.device)
@@ -74,7 +74,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             x_gradient.copy_(logits @ table).addcmul_(at_label, table[label].to(wide)).sub_(everywhere * rows)
             weight_gradient += logits.T @ x
             weight_gradient.index_add_(0, label, at_label * x_wide).sub_(everywhere * x_wide.sum(dim=0))
-        ctx.save_for_backward((hidden_gradient * scale).to(hidden.dtype), (weight_gradient * scale).to(weight.dtype))
+        ctx.save_for_backward(hidden_gradient.mul_(scale).to(hidden.dtype), weight_gradient.mul_(scale).to(weight.dtype))
         return total * scale
 
     @staticmethod
@@ -92,13 +92,17 @@ def probabilities_in_place(
     probability, ln Σ exp z = m - ln p_m.
     """
     wide = torch.promote_types(logits.dtype, torch.float32)
-    norms, on_labels = [], []
-    for z, label in zip(logits.split(BLOCK), labels[:, None].split(BLOCK), strict=True):
-        p = z.to(wide).softmax(dim=1)
-        norms.append(z.amax(dim=1).to(wide) - p.amax(dim=1).log())
-        on_labels.append(p.gather(1, label)[:, 0])
-        z.copy_(p.scatter_(1, label, 0.0))
-    return torch.cat(norms), torch.cat(on_labels)
+    norm, on_label = torch.empty(2, len(logits), dtype=wide, device=logits.device)
+    room = torch.empty(2, min(BLOCK, len(logits)), logits.shape[1], dtype=wide, device=logits.device)  # used again
+    parts = (logits, labels[:, None], norm, on_label)
+    for rows, label, its_norm, its_p in zip(*(part.split(BLOCK) for part in parts), strict=True):
+        z, p = room[:, : len(rows)]
+        z.copy_(rows)
+        torch.softmax(z, dim=1, out=p)
+        torch.sub(z.amax(dim=1), p.amax(dim=1).log_(), out=its_norm)
+        its_p.copy_(p.gather(1, label)[:, 0])
+        rows.copy_(p.scatter_(1, label, 0.0))
+    return norm, on_label
 
 
 def chunked_cross_entropy(
