@@ -89,9 +89,9 @@ def test_training_and_encoding_print_nothing(capfd):
 
 
 @every_model
-def test_a_batch_is_its_texts_one_by_one(tokenizer):
-    texts = [*HARD, "a▁b"]
-    assert tokenizer.encode_batch(iter(texts)) == [tokenizer.encode(text) for text in texts]
+@given(batch=st.lists(texts, max_size=5))
+def test_for_every_batch_it_is_its_texts_one_by_one(tokenizer, batch):
+    assert tokenizer.encode_batch(iter(batch)) == [tokenizer.encode(text) for text in batch]
 
 
 @every_model

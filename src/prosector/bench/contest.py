@@ -16,6 +16,8 @@ from prosector.config.folder import TranslatorFolder
 from prosector.config.position import SinusoidalPositionConfig
 from prosector.config.transformer import TransformerConfig
 from prosector.data.corpus import Pair
+from prosector.decoding.installed import find_model
+from prosector.decoding.shortlist import NOTHING, Shortlist, read_shortlist
 from prosector.decoding.translator import Translator, load
 from prosector.models.transformer import Transformer
 from prosector.text import Tokenizer
@@ -41,6 +43,7 @@ class Contest(NamedTuple):
         sources: ids of all sentences, each with its end.
         longest: how many tokens each target may have.
         references: of real sentences, what they mean.
+        shortlist: that of the model's folder, if it has one.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Contest(NamedTuple):
     sources: list[list[int]]
     longest: list[int]
     references: list[str]
+    shortlist: Shortlist = NOTHING
 
     def first(self, n: int) -> Contest:
         """The same with the first n sentences alone."""
@@ -91,4 +95,6 @@ def real(name: str, pairs: Sequence[Pair]) -> Contest:
     longest = [translator.longest_target(len(source), DecodingConfig()) for source in sources]
     references = [pair.target for pair in pairs]
     model: Transformer = translator.model  # type: ignore[assignment]
-    return Contest(name, translator.config, model, translator.source, translator.target, sources, longest, references)
+    words = translator.source, translator.target
+    shortlist = read_shortlist(find_model(name))
+    return Contest(name, translator.config, model, *words, sources, longest, references, shortlist)

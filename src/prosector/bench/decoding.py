@@ -25,13 +25,14 @@ OURS, THEIRS = "prosector", "CTranslate2"
 Make = Callable[[Contest, int], Translate]
 
 
-def contenders(n: int, threads: int, everybody: bool) -> dict[str, Make]:
+def contenders(n: int, threads: int, everybody: bool, shortlist: bool = False) -> dict[str, Make]:
     """Who takes part with n sentences, each at every setting that may be its best.
 
     Args:
         n: the sentences.
         threads: that all may use together.
         everybody: in float32 and in bf16 too, and Hugging Face's.
+        shortlist: also ours with its shortlist, which does less than the others, and counts as none of ours.
     """
     of = engines
     found: dict[str, Make] = {f"{OURS}, int8, 1 thread": lambda c, beam: of.of_native(c, beam, 1)}
@@ -42,6 +43,10 @@ def contenders(n: int, threads: int, everybody: bool) -> dict[str, Make]:
         if n > 1:
             found[f"{OURS}, int8, {many}"] = lambda c, beam: of.of_native(c, beam, threads)
             found[f"{THEIRS}, int8, {threads} workers"] = lambda c, beam: of.of_ctranslate2(c, beam, "int8", 1, threads)
+    if shortlist:
+        most = threads if n > 1 else 1
+        name = f"{OURS} with a shortlist, int8, {most} thread{'s' * (most > 1)}"
+        found[name] = lambda c, beam: of.of_native(c, beam, most, shortlist=True)
     if everybody:
         found["prosector on PyTorch, float32"] = lambda c, beam: of.of_pytorch(c, beam, "float32")
         found[f"{THEIRS}, float32, 1 thread"] = lambda c, beam: of.of_ctranslate2(c, beam, "float32", 1, 1)
@@ -124,7 +129,7 @@ def run(
     left_out: dict[str, str] = {}
     versions: dict[str, str] = {}
     with ExitStack() as running:
-        for name, make in contenders(len(contest.sources), threads, everybody).items():
+        for name, make in contenders(len(contest.sources), threads, everybody, bool(contest.shortlist.start)).items():
             try:
                 working[name] = make(contest, beam)
             except ValueError as error:  # it cannot express the model

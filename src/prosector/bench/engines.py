@@ -27,11 +27,12 @@ Translate = Callable[[], list[list[int]]]
 CPU = torch.device("cpu")
 
 
-def of_native(contest: Contest, beam: int, threads: int, kernels: str = "") -> Translate:
-    """Our core in 8-bit integers."""
+def of_native(contest: Contest, beam: int, threads: int, shortlist: bool = False) -> Translate:
+    """Our core in 8-bit integers; with its shortlist, only likely words get a logit."""
     arrays = arrays_of(contest.model, n_rows(contest.config))
-    core = compiled(contest.config, arrays, [2] * contest.config.model.target_vocab, kernels)
-    decoding = DecodingConfig(beam=beam)
+    wordiness = [2] * contest.config.model.target_vocab
+    core = compiled(contest.config, arrays, wordiness, shortlist=contest.shortlist)
+    decoding = DecodingConfig(beam=beam, shortlist=shortlist)
 
     def translate() -> list[list[int]]:
         found = searched(core, contest.sources, contest.longest, [], [], decoding, threads)

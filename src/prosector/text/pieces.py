@@ -164,6 +164,12 @@ class PieceTokenizer(Tokenizer):
         writable, stand_in = self._without_space_mark(text)
         return self._with_space_mark(self._processor.encode(writable), stand_in)
 
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """`encode` of each text; SentencePiece takes them all at once, and shares them out among threads."""
+        written = [self._without_space_mark(text) for text in texts]
+        found = self._processor.encode([text for text, _ in written])
+        return [self._with_space_mark(ids, stand_in) for ids, (_, stand_in) in zip(found, written, strict=True)]
+
     def decode(self, ids: Sequence[int]) -> str:
         self.check_ids(ids)
         return self._processor.decode([int(id) for id in ids if id >= N_SPECIAL])

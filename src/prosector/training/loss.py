@@ -74,7 +74,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             x_gradient.copy_(logits @ table).addcmul_(at_label, table[label].to(wide)).sub_(everywhere * rows)
             weight_gradient += logits.T @ x
             weight_gradient.index_add_(0, label, at_label * x_wide).sub_(everywhere * x_wide.sum(dim=0))
-        ctx.save_for_backward(hidden_gradient.mul_(scale).to(hidden.dtype), weight_gradient.mul_(scale).to(weight.dtype))
+        hidden_gradient, weight_gradient = hidden_gradient.mul_(scale), weight_gradient.mul_(scale)
+        ctx.save_for_backward(hidden_gradient.to(hidden.dtype), weight_gradient.to(weight.dtype))
         return total * scale
 
     @staticmethod
