@@ -15,10 +15,10 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from prosector.explain.answers import QUESTIONS, answer
 from prosector.explain.explainer import Explainer
-from prosector.explain.options import RunOptions, options_from
+from prosector.explain.options import RunOptions
 from prosector.explain.page import as_json, bundle, html
-from prosector.explain.value import cell_from
 
 HOST = "127.0.0.1"
 LARGEST = 1_000_000  # bytes of a request
@@ -82,16 +82,10 @@ class PageServer(ThreadingHTTPServer):
             RequestError: there is nothing at that path.
             ValueError: what is asked for is impossible.
         """
-        if not isinstance(given, dict):
-            raise ValueError(f"a request is an object, not {type(given).__name__}")
-        if path == "/api/run":
-            return self.explainer.run(options_from(given))
-        if path == "/api/value":
-            number = given.pop("run", None)
-            if not isinstance(number, int):
-                raise ValueError(f"run is {number!r}; give a run's number")
-            return self.explainer.value(number, cell_from(given))
-        raise RequestError(404, f"there is no {path}")
+        question = path.removeprefix("/api/")
+        if question not in QUESTIONS:
+            raise RequestError(404, f"there is no {path}")
+        return answer(self.explainer, question, given)
 
 
 class Handler(BaseHTTPRequestHandler):
