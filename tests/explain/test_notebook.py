@@ -137,6 +137,7 @@ def test_neither_style_reaches_the_other(open_notebook):
     source, button = page.locator(".source"), page.locator(".settings button").first
     assert source.evaluate(css, "color") == "rgb(30, 42, 53)"
     assert source.evaluate(css, "letterSpacing") == "normal"
+    assert source.evaluate(css, "fontSize") == "24.8px"
     assert button.evaluate(css, "borderTopWidth") == "1px"
     assert page.locator("nav a").first.is_visible()
     mine = page.locator("body > h2.head")

@@ -20,13 +20,15 @@ interface Answer {
   error?: string;
 }
 
+const REM = 16; // pixels; a notebook's own letters may be of any size
 const FIRST = ["base", "frame"]; // the sheets that the others build upon
 const sheets = import.meta.glob<string>("./style/*.css", { query: "?inline", import: "default", eager: true });
 
 function style(): string {
   const order = (path: string) => FIRST.findIndex((name) => path.endsWith(`/${name}.css`)) + 1 || FIRST.length + 1;
   const paths = Object.keys(sheets).sort((a, b) => order(a) - order(b) || a.localeCompare(b));
-  return [".in-shadow { all: initial; display: block; }", ...paths.map((path) => sheets[path] ?? "")].join("\n");
+  const css = [".in-shadow { all: initial; display: block; }", ...paths.map((path) => sheets[path] ?? "")].join("\n");
+  return css.replace(/(\d*\.?\d+)rem\b/g, (_, number: string) => `${Number(number) * REM}px`);
 }
 
 /** Ask by messages: each has a number, and its answer has the same. */
