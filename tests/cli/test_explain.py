@@ -87,6 +87,15 @@ def test_mistakes_are_named(prosector, model, arguments, says, monkeypatch, tmp_
     assert not list(tmp_path.iterdir())
 
 
+def test_a_text_without_a_gap_is_shown_and_it_is_said(prosector, tmp_path):
+    result = prosector("explain", "--model", "bert", "我喜欢你。", "--html", tmp_path / "page.html")
+    assert result.code == 0
+    assert "no [MASK] in the text" in result.err
+    assert document_of((tmp_path / "page.html").read_text("utf-8"))["steps"] == []
+    result = prosector("explain", "--model", "bert", "我[MASK]你。", "--html", tmp_path / "page.html")
+    assert "no [MASK]" not in result.err
+
+
 def test_a_model_that_sees_needs_a_picture(prosector):
     assert "give the file of one" in prosector("explain", "--model", "vit").err
     assert prosector("explain", "--model", "vit", "nowhere.png").code == 2

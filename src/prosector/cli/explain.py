@@ -90,6 +90,7 @@ def explain(
         torch.set_num_threads(1)
         explainer = explainer_for(model, text)
         known = RunOptions(text=text_for(explainer.ability.config) if text is None else text, beam=beam)
+        note_gaps(explainer, known.text)
         doing.tell(f"running {explainer.name}")
         if figure is not None:
             from prosector.explain.figure import draw, save
@@ -108,6 +109,14 @@ def explain(
         say(f"{html}: {size / 1e6:.1f} MB")
     else:
         serve(server, browser=not no_browser)
+
+
+def note_gaps(explainer: Explainer, text: str) -> None:
+    """Say so if a model that fills gaps has none to fill."""
+    from prosector.decoding.reader import MASK, Reader
+
+    if isinstance(explainer.ability, Reader) and MASK not in text:
+        say(f"no {MASK} in the text: the page shows how it is read, and there is no word to guess")
 
 
 def check_files(html: Path | None, figure: Path | None) -> None:

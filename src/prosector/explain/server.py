@@ -130,6 +130,8 @@ class Handler(BaseHTTPRequestHandler):
         except Exception as error:
             self.send_error_line(500, f"a fault of Prosector's: {type(error).__name__}: {error}")
 
+    do_HEAD = do_GET  # noqa: N815
+
     def check_host(self) -> None:
         """Raises RequestError if the request was meant for another name (DNS rebinding)."""
         allowed = {f"{name}:{self.server.port}" for name in (HOST, "localhost")}
@@ -153,11 +155,11 @@ class Handler(BaseHTTPRequestHandler):
         Raises:
             RequestError: it has no length, or is too long, or is not JSON.
         """
-        length = self.headers.get("Content-Length", "")
+        length = "" if "Transfer-Encoding" in self.headers else self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST:
             self.close_connection = True
             status = 413 if length.isdecimal() else 411
-            raise RequestError(status, f"a request has a Content-Length of {LARGEST:,} bytes at most")
+            raise RequestError(status, f"a request has a Content-Length, of {LARGEST:,} bytes at most, and no chunks")
         try:
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError) as error:
@@ -173,12 +175,20 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def send_error_line(self, status: int, message: str) -> None:
         """Answer with one line of JSON."""
         self.send(status, "application/json", as_json({"error": " ".join(message.split())}))
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses (a method, a line that is no request) in our form, not as its HTML."""
+        self.close_connection = True
+        self.send_error_line(code, message or self.responses[code][0])
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Say nothing of each request."""
