@@ -19,7 +19,7 @@ NOTEBOOK = """<!doctype html>
 * { color: rgb(255, 0, 0); font-size: 31px; letter-spacing: 4px; }
 button { border: 9px solid lime; }
 nav { display: none; }
-</style></head><body>
+</style></head><body BODY>
 <h2 class="head">My notebook</h2><nav class="top"></nav><a href="#" id="content">mine</a>
 <div class="cell"></div><div class="cell"></div>
 <script type="module">
@@ -58,10 +58,11 @@ def widget(explainer):
 def open_notebook(open_page, widget, tmp_path):
     """A notebook that shows the page in so many cells; `python` answers its messages, or nobody does."""
 
-    def open_(python=None, cells=1):
+    def open_(python=None, cells=1, body=""):
         state = {name: widget.get_state()[name] for name in ("document", "_esm")}
         data = json.dumps(state).replace("<", "\\u003c")
-        (tmp_path / "notebook.html").write_text(NOTEBOOK.replace("STATE", data).replace("CELLS", str(cells)), "utf-8")
+        html = NOTEBOOK.replace("BODY", body).replace("CELLS", str(cells)).replace("STATE", data)
+        (tmp_path / "notebook.html").write_text(html, "utf-8")
 
         def prepare(page):
             if python:
@@ -157,6 +158,20 @@ def test_the_notebooks_window_stays_its_own(open_notebook):
     assert page.evaluate("[location.hash, document.documentElement.lang, history.length]") == ["", "de", 2]
     assert page.evaluate("document.documentElement.dataset.theme ?? null") is None
     assert page.locator(".source").evaluate("element => getComputedStyle(element).color") != "rgb(30, 42, 53)"
+
+
+@pytest.mark.parametrize(
+    ("body", "theme"),
+    [
+        ('data-jp-theme-light="false"', "dark"),
+        ('data-jp-theme-light="true"', "light"),
+        ('data-vscode-theme-kind="vscode-dark"', "dark"),
+        ("", "light"),
+    ],
+)
+def test_it_is_dark_where_the_notebook_is(open_notebook, body, theme):
+    page = open_notebook(body=body)
+    assert page.locator(".prosector-page").get_attribute("data-theme") == theme
 
 
 def test_the_tour_goes_to_its_end_and_offers_no_link(open_notebook):
