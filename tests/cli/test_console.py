@@ -34,5 +34,6 @@ def test_a_terminals_line_is_written_anew_and_taken_away(monkeypatch):
     stream = Terminal()
     with Doing(stream) as doing:
         doing.tell("loading")
+        doing.note("no gap")
         doing.tell("running")
-    assert stream.getvalue() == "\r\x1b[Kloading …\r\x1b[Krunning …\r\x1b[K"
+    assert stream.getvalue() == "\r\x1b[Kloading …\r\x1b[Kno gap\n\r\x1b[Krunning …\r\x1b[K"

@@ -72,6 +72,10 @@ class Doing:
             return
         self.tell(f"{text}, {done} of {total}")
 
+    def note(self, text: str) -> None:
+        """Say something that stays."""
+        self.write(f"\r\x1b[K{text}\n" if self.redraws else f"{text}\n")
+
     def write(self, text: str) -> None:
         """Let it be seen at once."""
         self.stream.write(text)

@@ -90,7 +90,7 @@ def explain(
         torch.set_num_threads(1)
         explainer = explainer_for(model, text)
         known = RunOptions(text=text_for(explainer.ability.config) if text is None else text, beam=beam)
-        note_gaps(explainer, known.text)
+        note_gaps(explainer, known.text, doing)
         doing.tell(f"running {explainer.name}")
         if figure is not None:
             from prosector.explain.figure import draw, save
@@ -111,12 +111,12 @@ def explain(
         serve(server, browser=not no_browser)
 
 
-def note_gaps(explainer: Explainer, text: str) -> None:
+def note_gaps(explainer: Explainer, text: str, doing: Doing) -> None:
     """Say so if a model that fills gaps has none to fill."""
     from prosector.decoding.reader import MASK, Reader
 
     if isinstance(explainer.ability, Reader) and MASK not in text:
-        say(f"no {MASK} in the text: the page shows how it is read, and there is no word to guess")
+        doing.note(f"no {MASK} in the text: the page shows how it is read, and there is no word to guess")
 
 
 def check_files(html: Path | None, figure: Path | None) -> None:
