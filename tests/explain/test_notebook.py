@@ -19,6 +19,7 @@ NOTEBOOK = """<!doctype html>
 * { color: rgb(255, 0, 0); font-size: 31px; letter-spacing: 4px; }
 button { border: 9px solid lime; }
 nav { display: none; }
+.cell { overflow: auto; transform: translateY(40px); }
 </style></head><body BODY>
 <h2 class="head">My notebook</h2><nav class="top"></nav><a href="#" id="content">mine</a>
 <div class="cell"></div><div class="cell"></div>
@@ -181,6 +182,10 @@ def test_the_tour_goes_to_its_end_and_offers_no_link(open_notebook):
     for step in range(1, 13):
         assert page.locator(".tour-card .count").inner_text() == f"{step} / 12"
         assert page.get_by_role("button", name="Copy").count() == 0
+        frame = page.locator(".in-shadow").bounding_box()
+        for part in (".tour-card", ".inspector"):  # where there is one, it stays in sight
+            for box in (each.bounding_box() for each in page.locator(part).all()):
+                assert frame["y"] <= box["y"] < box["y"] + box["height"] <= frame["y"] + frame["height"]
         page.locator(".tour-card footer .primary").click()
     assert page.locator(".tour-card").count() == 0
 

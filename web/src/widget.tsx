@@ -22,12 +22,20 @@ interface Answer {
 
 const REM = 16; // pixels; a notebook's own letters may be of any size
 const FIRST = ["base", "frame"]; // the sheets that the others build upon
+// Notebooks move their cells by transforms, in which nothing is fixed to the window, and let outputs scroll, so that nothing
+// sticks to it either: the page has a height of its own, and what would stay in sight stays in sight of that.
+const FRAME = `
+.in-shadow { max-height: 88vh; overflow: auto; border: 1px solid var(--line); border-radius: 8px; }
+.tour-card { position: sticky; bottom: 10px; margin: 0 10px 10px; width: auto; max-width: 440px; }
+.with-inspector + .tour-card { bottom: 10px; top: auto; }
+.inspector { max-height: calc(88vh - 3rem); }
+@media (max-width: 900px) { .inspector { position: sticky; max-height: 46vh; } }`;
 const sheets = import.meta.glob<string>("./style/*.css", { query: "?inline", import: "default", eager: true });
 
 function style(): string {
   const order = (path: string) => FIRST.findIndex((name) => path.endsWith(`/${name}.css`)) + 1 || FIRST.length + 1;
   const paths = Object.keys(sheets).sort((a, b) => order(a) - order(b) || a.localeCompare(b));
-  const css = [".in-shadow { all: initial; display: block; }", ...paths.map((path) => sheets[path] ?? "")].join("\n");
+  const css = [".in-shadow { all: initial; display: block; }", ...paths.map((path) => sheets[path] ?? ""), FRAME].join("\n");
   return css.replace(/(\d*\.?\d+)rem\b/g, (_, number: string) => `${Number(number) * REM}px`);
 }
 
@@ -72,7 +80,10 @@ function cellOf(host: HTMLElement, root: ShadowRoot): Place {
     },
     listen: () => () => undefined,
     isDark,
-    show: (element) => (element ?? host).scrollIntoView({ block: "start", behavior: "instant" }),
+    show: (element) => {
+      if (element) element.scrollIntoView({ block: "start", behavior: "instant" });
+      else root.querySelector(".in-shadow")?.scrollTo(0, 0);
+    },
     link: () => null,
   };
 }
