@@ -29,6 +29,8 @@ const FRAME = `
 .tour-card { position: sticky; bottom: 10px; margin: 0 10px 10px; width: auto; max-width: 440px; }
 .with-inspector + .tour-card { bottom: 10px; top: auto; }
 .inspector { max-height: calc(88vh - 3rem); }
+.layout:has(+ .tour-card) { padding-bottom: 1rem; }
+.with-inspector:has(+ .tour-card) .inspector { max-height: calc(88vh - 340px); }
 @media (max-width: 900px) { .inspector { position: sticky; max-height: 46vh; } }`;
 const sheets = import.meta.glob<string>("./style/*.css", { query: "?inline", import: "default", eager: true });
 
