@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
 
 /** What was bundled from others, with their licences, at the head of the script, as these ask for. */
-function licences(): Plugin {
+export function licences(): Plugin {
   return {
     name: "licences",
     generateBundle(_, bundle) {

@@ -9,7 +9,7 @@ from tests.cli.calls import PAIRS
 from prosector.cli import tour, trial
 from prosector.cli.attention import look
 from prosector.cli.demo import MARK, clean
-from prosector.cli.figure import draw_attention, font_for
+from prosector.cli.figure import draw_attention
 from prosector.cli.trial import begun, fitted, with_steps
 from prosector.config.run import RunConfig, read_run
 from prosector.data.hsk import Graded, Split
@@ -52,11 +52,6 @@ def test_each_written_word_has_a_row_that_sums_to_one(model):
     assert looks.written[-1] == "<eos>"
     assert looks.weights.shape == (2, len(looks.written), 6)
     assert looks.weights.sum(dim=-1).allclose(torch.ones(()))
-
-
-def test_a_font_is_taken_only_if_it_has_every_character():
-    assert font_for("abc") is not None
-    assert font_for("\ue123\ue124\U000f1234") is None  # private characters, of no font
 
 
 @pytest.mark.parametrize("read", [["我", "喜欢", "猫", "。"], ["a", "b", "c", "d"]])

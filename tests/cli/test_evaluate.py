@@ -65,6 +65,16 @@ def test_parallel_files_of_other_lengths_are_no_pairs(prosector, model, tmp_path
     assert "as many" in result.err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(("data", "of"), [("mnist-5k", "pictures of classes"), ("nuclei", "pictures with masks")])
+def test_pictures_are_no_sentence_pairs(prosector, model, tmp_path, monkeypatch, data, of):
+    monkeypatch.chdir(tmp_path)
+    result = prosector("evaluate", "--model", model, "--data", data)
+    assert result.code == 2
+    assert f"--data {data} is {of}, and {model} is of the kind transformer: give sentence pairs" in result.err
+    (tmp_path / data).write_text("I like cats.\t我喜欢猫。\n", "utf-8")  # a file that is called so is a file
+    assert prosector("evaluate", "--model", model, "--data", data).code == 0
+
+
 def test_a_folder_that_is_no_model_is_named(prosector, here, tmp_path):
     result = prosector("evaluate", "--model", tmp_path, "--data", here / "pairs.tsv")
     assert result.code == 2

@@ -25,6 +25,23 @@ def test_a_file(prosector, model, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
+def test_it_says_what_it_does_also_where_nobody_can_redraw(prosector, model, tmp_path):
+    err = prosector("explain", "--model", model, "我喜欢猫。", "--html", tmp_path / "page.html").err
+    assert "\x1b" not in err
+    lines = err.splitlines()
+    assert lines[:3] == ["loading the model", "running model", "running it without one part, 1 of 8"]
+    assert lines[-2] == "running it without one part, 8 of 8"
+
+
+def test_a_figure(prosector, model, tmp_path):
+    file = tmp_path / "heads.svg"
+    result = prosector("explain", "--model", model, "我喜欢猫。", "--figure", file, "--at", "decoder.0.cross")
+    assert (result.code, result.out) == (0, "")
+    assert result.err.splitlines()[-1].startswith(f"{file}: 6.75 × ")
+    assert "喜" in file.read_text("utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["heads.svg"]
+
+
 def test_it_is_served_until_ctrl_c(model):
     command = start("explain", "--model", model, "我喜欢猫。", "--no-browser", "--beam", 2)
     address = command.stdout.readline().strip()
@@ -47,15 +64,36 @@ def test_it_is_served_until_ctrl_c(model):
         (["我", "--html", "nowhere/page.html"], "there is no folder nowhere"),
         (["我", "--beam", "99"], "--beam"),
         (["我" * 300], "tokens, and the model reads"),
+        (["我", "--figure", "heads.gif"], "heads.gif: a figure is written as .pdf, .svg or .png"),
+        (["我", "--figure", "nowhere/heads.pdf"], "there is no folder nowhere"),
+        (["我", "--figure", "a.pdf", "--html", "a.html"], "leave one out"),
+        (
+            ["我", "--figure", "a.pdf", "--at", "nowhere"],
+            "'nowhere'; this run has encoder.0.attention, ",
+        ),
+        (["我", "--figure", "a.pdf", "--head", "3"], "--head 3: decoder.0.cross has the heads 1 to 2"),
+        (["我", "--figure", "a.pdf", "--at", "beam", "--head", "1"], "beam has no heads"),
+        (["我", "--figure", "a.pdf", "--width", "0"], "--width 0: a figure is 1 to 40 inches wide"),
+        (["我", "--head", "1"], "give that too"),
     ],
 )
 def test_mistakes_are_named(prosector, model, arguments, says, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     result = prosector("explain", "--model", model, *arguments)
     assert result.code == 2
-    assert says in result.err
-    assert result.err.count("\n") == 1
+    *doing, line = result.err.splitlines()
+    assert says in line
+    assert set(doing) <= {"loading the model", "running model", "drawing"}
     assert not list(tmp_path.iterdir())
+
+
+def test_a_text_without_a_gap_is_shown_and_it_is_said(prosector, tmp_path):
+    result = prosector("explain", "--model", "bert", "我喜欢你。", "--html", tmp_path / "page.html")
+    assert result.code == 0
+    assert "no [MASK] in the text" in result.err
+    assert document_of((tmp_path / "page.html").read_text("utf-8"))["steps"] == []
+    result = prosector("explain", "--model", "bert", "我[MASK]你。", "--html", tmp_path / "page.html")
+    assert "no [MASK]" not in result.err
 
 
 def test_a_model_that_sees_needs_a_picture(prosector):

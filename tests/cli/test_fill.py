@@ -56,6 +56,20 @@ def test_each_gap_has_a_line_and_the_text_comes_first(prosector, bert):
     assert len(found["gaps"]) == 2
 
 
+def test_lines_of_standard_input_are_texts_of_their_own(prosector, bert):
+    texts = ["我[MASK]猫", "", "你[MASK]狗[MASK]"]
+    one, _, two = (prosector("fill", "--model", bert / "model", text).out if text else "\n" for text in texts)
+    result = prosector("fill", "--model", bert / "model", "-", stdin="\n".join(texts) + "\n")
+    assert (result.code, result.out) == (0, f"{one}\n{two}")
+    lines = prosector("fill", "--model", bert / "model", "-", "--json", stdin="\n".join(texts)).out.split("\n")
+    assert len(json.loads(lines[0])["gaps"]) == 1
+    assert lines[1] == ""
+    assert len(json.loads(lines[2])["gaps"]) == 2
+    wrong = prosector("fill", "--model", bert / "model", "-", stdin=b"\xff[MASK]\n")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "standard input, line 1: not UTF-8" in wrong.err
+
+
 def test_labels_are_named_with_their_files(prosector, bert, tmp_path):
     (tmp_path / "label.toml").write_text(
         RECIPE.replace("batch_tokens = 512", "each = 5\ndev = 5\ntest = 5").replace("LABELS", "[data.labels]"), "utf-8"

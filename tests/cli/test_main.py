@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -123,6 +124,18 @@ def test_exit_codes(prosector, verb, error, code, line):
     assert result.code == code
     assert line in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["models"], ["translate", "我喜欢猫。"]])
+def test_output_that_has_no_room_is_one_line(model, arguments):
+    named = ["--model", model] if arguments[0] == "translate" else []
+    with open("/dev/full", "w") as full:
+        command = start(*arguments, *named, stdout=full)
+        _, err = command.communicate(timeout=60)
+    assert command.returncode == 1
+    said = "the output cannot be written to its end: No space left on device"
+    assert err == f"prosector {arguments[0]}: {said}\n"
 
 
 def test_a_closed_pipe_is_quiet(model):

@@ -97,6 +97,14 @@ def test_sixteen_bits_a_value_are_not_cut_off(tmp_path, highest, expected):
     assert read_picture(tmp_path / "deep.tif", 3).shape == (3, 1, 2)
 
 
+@pytest.mark.parametrize("most", [150, 100])  # of Pillow's two answers one is a warning, from twice as many on an error
+def test_too_many_pixels_are_one_error_of_ours(tmp_path, monkeypatch, most):
+    Image.new("L", (16, 15)).save(tmp_path / "huge.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", most)
+    with pytest.raises(ValueError, match=rf"huge\.png has more than {most} pixels, the most that are read"):
+        read_picture(tmp_path / "huge.png")
+
+
 def test_colours_are_as_asked_for(tmp_path):
     Image.new("RGB", (2, 2), (255, 0, 0)).save(tmp_path / "red.png")
     assert read_picture(tmp_path / "red.png").shape == (3, 2, 2)

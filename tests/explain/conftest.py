@@ -58,19 +58,20 @@ def open_page(chromium):
 
     def guard(route):
         address = route.request.url
-        if address.startswith(("http://127.0.0.1:", "file://", "data:")):
+        if address.startswith(("http://127.0.0.1:", "file://", "data:", "blob:")):
             route.continue_()
         else:
             elsewhere.append(address)
             route.abort()
 
-    def open_(address, width=1440, **options):
+    def open_(address, width=1440, prepare=lambda page: None, **options):
         context = chromium.new_context(viewport={"width": width, "height": 900}, **({"locale": "en-US"} | options))
         contexts.append(context)
         context.route("**/*", guard)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+        prepare(page)
         page.goto(address)
         page.wait_for_selector("nav a")
         return page

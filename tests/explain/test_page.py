@@ -76,7 +76,8 @@ def test_json_ends_no_element():
 def test_the_bundle_is_what_the_sources_give(tmp_path):
     build = ["npx", "vite", "build", "--outDir", str(tmp_path), "--logLevel", "error"]
     subprocess.run(build, cwd=ROOT / "web", check=True)
-    for name in ("explain.js", "explain.css"):
+    subprocess.run([*build, "--config", "vite.widget.config.ts"], cwd=ROOT / "web", check=True)
+    for name in ("explain.js", "explain.css", "widget.js"):
         assert (tmp_path / name).read_bytes() == (STATIC / name).read_bytes(), f"{name} is stale: make web"
 
 

@@ -9,6 +9,8 @@ from prosector.explain.options import RunOptions
 from prosector.explain.server import PageServer
 
 TEXT = "我喜欢深度学习。"
+POST = "POST /api/run HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
+CHUNKS = "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
 
 
 def ask(server, method, path, body=None, **headers):
@@ -73,6 +75,41 @@ def test_what_is_refused(server, method, path, body, headers, status, says):
     assert says in error
     assert "\n" not in error
     assert "Traceback" not in error
+
+
+def test_head_is_get_without_its_body(server):
+    (head, nothing), (response, text) = ask(server, "HEAD", "/"), ask(server, "GET", "/")
+    assert (head.status, nothing) == (200, "")
+    assert head.headers["Content-Length"] == str(len(text.encode())) == response.headers["Content-Length"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "says"),
+    [
+        ("PUT / HTTP/1.1\r\nHost: HOST\r\n\r\n", 501, "PUT"),
+        ("nonsense\r\n\r\n", 400, "nonsense"),
+        (f"GET /{'a' * 70_000} HTTP/1.1\r\nHost: HOST\r\n\r\n", 414, "URI"),
+        (POST + CHUNKS, 411, "and no chunks"),
+        (POST + "Content-Length: 2\r\n" + CHUNKS, 411, "and no chunks"),
+    ],
+    ids=["method", "no-request", "long", "chunks", "length-and-chunks"],
+)
+def test_what_the_library_refuses_is_answered_as_all_else(server, request_, status, says, capfd):
+    """One answer, in JSON, and then the line is closed: what may still come on it is no request."""
+    import socket
+
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(request_.replace("HOST", f"127.0.0.1:{server.port}").encode())
+        answer = b""
+        while block := connection.recv(65_536):
+            answer += block
+    head, _, body = answer.decode().partition("\r\n\r\n") if answer.startswith(b"HTTP") else ("", "", answer.decode())
+    if head:
+        assert head.startswith(f"HTTP/1.1 {status} ")
+        assert "Content-Type: application/json" in head
+        assert "Connection: close" in head
+    assert says in json.loads(body)["error"]
+    assert capfd.readouterr().err == ""
 
 
 def test_two_ask_at_once(server):

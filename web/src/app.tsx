@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { PageContext, usePage } from "./context";
 import type { Document } from "./document";
 import { Inspector } from "./parts/inspector";
+import { place } from "./place";
 import { useHash, type View, viewsOf } from "./state";
 import { remember, remembered, useTheme } from "./theme";
 import { AttentionView } from "./views/attention";
@@ -39,7 +40,7 @@ export function App({ first }: { first: Document }) {
   const [language, setLanguage] = useState<Language>(firstLanguage);
   const [theme, toggleTheme] = useTheme();
   const words = language === "en" ? en : zh;
-  globalThis.document.documentElement.lang = language === "en" ? "en" : "zh-CN";
+  place().host.lang = language === "en" ? "en" : "zh-CN";
   const page = useMemo(() => ({ document, setDocument, state, go, words, language, theme }), [document, state, language, theme]);
   const toggleLanguage = () => {
     const other = language === "en" ? "zh" : "en";
@@ -114,5 +115,5 @@ function Sentences() {
 
 function skip(event: Event): void {
   event.preventDefault();
-  globalThis.document.getElementById("content")?.focus();
+  place().root.getElementById("content")?.focus();
 }

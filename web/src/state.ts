@@ -1,6 +1,7 @@
 // Where the reader is: all of it stands in the address after #, so that a link leads back to it.
 import { useEffect, useState } from "preact/hooks";
 import type { Document } from "./document";
+import { place } from "./place";
 
 export const VIEWS = ["machine", "picture", "attention", "writing", "whatif", "positions", "tour"] as const;
 export type View = (typeof VIEWS)[number];
@@ -71,18 +72,13 @@ export function hashOf(state: Partial<State> & { view: View }): string {
 
 /** The state, and a way to change some of it; going to another view is a step that Back takes back. */
 export function useHash(): [State, (change: Partial<State>) => void] {
-  const [state, set] = useState(() => parse(location.hash));
-  useEffect(() => {
-    const listen = () => set(parse(location.hash));
-    addEventListener("hashchange", listen);
-    return () => removeEventListener("hashchange", listen);
-  }, []);
+  const [state, set] = useState(() => parse(place().hash()));
+  useEffect(() => place().listen(() => set(parse(place().hash()))), []);
   const go = (change: Partial<State>) => {
-    const next = { ...parse(location.hash), ...change };
+    const next = { ...parse(place().hash()), ...change };
     const hash = hashOf(next);
-    if (hash === location.hash) return;
-    if (change.view && change.view !== state.view) history.pushState(null, "", hash);
-    else history.replaceState(null, "", hash);
+    if (hash === place().hash()) return;
+    place().goTo(hash, change.view !== undefined && change.view !== state.view);
     set(parse(hash));
   };
   return [state, go];

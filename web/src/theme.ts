@@ -1,5 +1,6 @@
 // Light and dark: as the system says, until the reader says otherwise.
 import { useEffect, useState } from "preact/hooks";
+import { darkQuery, place } from "./place";
 
 export type Theme = "light" | "dark";
 
@@ -20,19 +21,19 @@ export function remember(key: string, value: string): void {
   }
 }
 
-const system = () => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+const system = () => (place().isDark() ? "dark" : "light");
 
 export function useTheme(): [Theme, () => void] {
   const [chosen, choose] = useState(() => remembered("theme") as Theme | null);
   const [given, give] = useState<Theme>(system);
   useEffect(() => {
-    const query = matchMedia("(prefers-color-scheme: dark)");
+    const query = darkQuery();
     const listen = () => give(system());
     query.addEventListener("change", listen);
     return () => query.removeEventListener("change", listen);
   }, []);
   const theme = chosen === "light" || chosen === "dark" ? chosen : given;
-  document.documentElement.dataset["theme"] = theme;
+  place().host.dataset["theme"] = theme;
   const toggle = () => {
     const other = theme === "dark" ? "light" : "dark";
     remember("theme", other);

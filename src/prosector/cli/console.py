@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+EVERY = 5.0  # seconds between two lines that only say how far something is
 
 
 def say(text: str) -> None:
@@ -38,6 +42,44 @@ def console(stream: TextIO) -> Console:
     from rich.console import Console
 
     return Console(file=stream, highlight=False, soft_wrap=not is_terminal(stream))
+
+
+class Doing:
+    """What a command is at before its result: one line on a terminal, written anew; plain lines everywhere else.
+
+    It is a context, after which a terminal's line is gone.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.redraws = stream, is_terminal(stream)
+        self.next = 0.0
+
+    def __enter__(self) -> Doing:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.redraws:
+            self.write("\r\x1b[K")
+
+    def tell(self, text: str) -> None:
+        """It begins with something else."""
+        self.next = time.monotonic() + EVERY
+        self.write(f"\r\x1b[K{text} …" if self.redraws else f"{text}\n")
+
+    def count(self, text: str, done: int, total: int) -> None:
+        """So much of something is done; where lines stay, the first, the last, and one every few seconds are told."""
+        if not self.redraws and 1 < done < total and time.monotonic() < self.next:
+            return
+        self.tell(f"{text}, {done} of {total}")
+
+    def note(self, text: str) -> None:
+        """Say something that stays."""
+        self.write(f"\r\x1b[K{text}\n" if self.redraws else f"{text}\n")
+
+    def write(self, text: str) -> None:
+        """Let it be seen at once."""
+        self.stream.write(text)
+        self.stream.flush()
 
 
 @contextmanager

@@ -78,6 +78,8 @@ def evaluate(
     if isinstance(config, PictureFolder):
         say_pictures(model, data, json_file)
         return
+    if shows := named_data(data):
+        raise ValueError(f"--data {data} is {shows}, and {model} is of the kind {config.kind}: give sentence pairs")
     decoding = decoding_from(None, {"beam": beam})
     translator = options.translator_of(model, engine or "pytorch")
     languages = translator.config.source, translator.config.target
@@ -101,6 +103,15 @@ def evaluate(
                 file.write("\t".join(re.sub(r"[\t\r\n]+", " ", text) for text in (*pair, translation)) + "\n")
     if not written_as_json(figures, json_file):
         print(table(figures, result))
+
+
+def named_data(name: str) -> str | None:
+    """What a data set that goes by a name is of; None for a file."""
+    from prosector.data.pictures import TABLES
+
+    if Path(name).exists():
+        return None
+    return "pictures of classes" if name in TABLES else "pictures with masks" if name in ("nuclei", "brain") else None
 
 
 def say_text(model: str, data: str, limit: int | None, json_file: Path | None) -> None:

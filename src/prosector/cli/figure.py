@@ -59,27 +59,3 @@ def has_han(words: Sequence[str]) -> bool:
     import re
 
     return any(re.search(f"[{HAN}]", word) for word in words)
-
-
-def font_for(text: str) -> Path | None:
-    """A font of this machine that has every character of a text; none if there is none."""
-    from matplotlib import font_manager
-    from matplotlib.ft2font import FT2Font
-
-    wanted = {ord(character) for character in text if not character.isspace()}
-    names = ("NotoSansCJK", "NotoSansSC", "SourceHan", "PingFang", "msyh", "wqy", "simhei", "Heiti", "CJK")
-    files = sorted(
-        font_manager.findSystemFonts(),
-        key=lambda file: (
-            next((place for place, name in enumerate(names) if name.lower() in file.lower()), len(names)),
-            "regular" not in file.lower(),
-            file,
-        ),
-    )
-    for file in files:
-        try:
-            if wanted <= set(FT2Font(file).get_charmap()):
-                return Path(file)
-        except (RuntimeError, OSError):  # a font that FreeType cannot read
-            continue
-    return None

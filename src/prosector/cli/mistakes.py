@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import traceback
 from typing import TYPE_CHECKING
@@ -24,6 +25,10 @@ MISTAKES = (
     PermissionError,
     ImportError,
 )
+
+
+# Where output goes has no room for it; the error names no file where that is stdout.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StoppedError(Exception):
@@ -68,6 +73,8 @@ def text_of(error: Exception) -> str:
     """What an error says, without its number."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"the output cannot be written to its end: {error.strerror}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, ValueError) and hasattr(error, "errors"):

@@ -10,7 +10,7 @@ from prosector.cli import trial
 from prosector.cli.attention import Looks, look
 from prosector.cli.console import console, program, quoted
 from prosector.cli.display import reporter
-from prosector.cli.figure import draw_attention, font_for, has_han
+from prosector.cli.figure import draw_attention, has_han
 from prosector.cli.train import find_recipe
 from prosector.config.decoding import DecodingConfig
 from prosector.config.run import RunConfig, read_run
@@ -18,6 +18,7 @@ from prosector.data.corpus import Pair
 from prosector.data.hsk import read_hsk, split, write_tsv
 from prosector.decoding import Translator, installed_models, load
 from prosector.evaluation.evaluate import evaluate
+from prosector.explain.fonts import font_for
 from prosector.training.run import train
 from prosector.training.work import Start, Work
 

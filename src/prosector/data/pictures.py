@@ -9,6 +9,7 @@ Test and development pictures are drawn by one seed that never changes, so that 
 from __future__ import annotations
 
 import gzip
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,12 +134,15 @@ def read_picture(path: Path, channels: int | None = None) -> Float[Tensor, "C H 
     """One picture, values 0 to 1; grey or in colours as it is, or as `channels` (1 or 3) asks for.
 
     Raises:
-        ValueError: it is no picture.
+        ValueError: it is no picture, or one of so many pixels that it is more likely meant to fill the memory.
     """
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(path) as image:
+        with (
+            warnings.catch_warnings(action="error", category=Image.DecompressionBombWarning),
+            Image.open(path) as image,
+        ):
             if image.mode.startswith(("I", "F")):  # more than 8 bits a value, which `convert` would cut off
                 deep = np.asarray(image, dtype=np.float32)
                 grey = torch.from_numpy(deep / (255 if deep.max() <= 255 else 65535)).clamp(0, 1)
@@ -146,6 +150,9 @@ def read_picture(path: Path, channels: int | None = None) -> Float[Tensor, "C H 
             if channels is None:
                 channels = 1 if image.mode in ("1", "L", "LA") else 3
             pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"), dtype=np.float32) / 255
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError) as error:
+        most = Image.MAX_IMAGE_PIXELS or 0
+        raise ValueError(f"{path} has more than {most:,} pixels, the most that are read; make it smaller") from error
     except (UnidentifiedImageError, OSError, SyntaxError) as error:
         if isinstance(error, FileNotFoundError):
             raise

@@ -110,12 +110,25 @@ def fitting(explainer: Explainer, options: RunOptions, whatifs: list[dict[str, A
     Raises:
         ValueError: even the least does not fit.
     """
+    page = first_that_fits(explainer, options, whatifs, page_of)
+    if page is None:
+        raise ValueError(f"{options.text[:40]!r} is too long for one file of 5 MB; without --html it is served")
+    return page
+
+
+def first_that_fits(
+    explainer: Explainer,
+    options: RunOptions,
+    whatifs: list[dict[str, Any]],
+    write: Callable[[dict[str, Any]], str],
+) -> str | None:
+    """The run, written with as much detail as there is room for; None if even the least does not fit."""
     document = explainer.page(options) | {"whatifs": whatifs, "served": False}
     for precision, keep in DETAILS:
         document["values"] = explainer.values(document["run"], precision, keep)
-        if len((page := page_of(document)).encode()) < LIMIT:
-            return page
+        if len((written := write(document)).encode()) < LIMIT:
+            return written
     for fewer in lighter(whatifs):
-        if len((page := page_of(document | {"whatifs": fewer})).encode()) < LIMIT:
-            return page
-    raise ValueError(f"{options.text[:40]!r} is too long for one file of 5 MB; without --html it is served")
+        if len((written := write(document | {"whatifs": fewer})).encode()) < LIMIT:
+            return written
+    return None

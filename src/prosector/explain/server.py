@@ -15,10 +15,10 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from prosector.explain.answers import QUESTIONS, answer
 from prosector.explain.explainer import Explainer
-from prosector.explain.options import RunOptions, options_from
+from prosector.explain.options import RunOptions
 from prosector.explain.page import as_json, bundle, html
-from prosector.explain.value import cell_from
 
 HOST = "127.0.0.1"
 LARGEST = 1_000_000  # bytes of a request
@@ -82,16 +82,10 @@ class PageServer(ThreadingHTTPServer):
             RequestError: there is nothing at that path.
             ValueError: what is asked for is impossible.
         """
-        if not isinstance(given, dict):
-            raise ValueError(f"a request is an object, not {type(given).__name__}")
-        if path == "/api/run":
-            return self.explainer.run(options_from(given))
-        if path == "/api/value":
-            number = given.pop("run", None)
-            if not isinstance(number, int):
-                raise ValueError(f"run is {number!r}; give a run's number")
-            return self.explainer.value(number, cell_from(given))
-        raise RequestError(404, f"there is no {path}")
+        question = path.removeprefix("/api/")
+        if question not in QUESTIONS:
+            raise RequestError(404, f"there is no {path}")
+        return answer(self.explainer, question, given)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -136,6 +130,8 @@ class Handler(BaseHTTPRequestHandler):
         except Exception as error:
             self.send_error_line(500, f"a fault of Prosector's: {type(error).__name__}: {error}")
 
+    do_HEAD = do_GET  # noqa: N815
+
     def check_host(self) -> None:
         """Raises RequestError if the request was meant for another name (DNS rebinding)."""
         allowed = {f"{name}:{self.server.port}" for name in (HOST, "localhost")}
@@ -159,11 +155,11 @@ class Handler(BaseHTTPRequestHandler):
         Raises:
             RequestError: it has no length, or is too long, or is not JSON.
         """
-        length = self.headers.get("Content-Length", "")
+        length = "" if "Transfer-Encoding" in self.headers else self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > LARGEST:
             self.close_connection = True
             status = 413 if length.isdecimal() else 411
-            raise RequestError(status, f"a request has a Content-Length of {LARGEST:,} bytes at most")
+            raise RequestError(status, f"a request has a Content-Length, of {LARGEST:,} bytes at most, and no chunks")
         try:
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError) as error:
@@ -179,12 +175,20 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def send_error_line(self, status: int, message: str) -> None:
         """Answer with one line of JSON."""
         self.send(status, "application/json", as_json({"error": " ".join(message.split())}))
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses (a method, a line that is no request) in our form, not as its HTML."""
+        self.close_connection = True
+        self.send_error_line(code, message or self.responses[code][0])
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Say nothing of each request."""

@@ -179,6 +179,34 @@ def test_where_a_folder_of_ours_is_wanted_importing_is_named(prosector, tmp_path
         assert f"prosector import {named} --out DIR" in err
 
 
+def test_a_name_in_a_folder_that_is_here_is_no_name_on_the_hub(prosector, tmp_path, monkeypatch):
+    (tmp_path / "runs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    code, _, err = prosector("import", "runs/gone", "--out", tmp_path / "ours")
+    assert (code, err) == (2, "prosector import: there is no folder runs/gone\n")
+
+
+def test_what_is_ours_already_is_not_imported(prosector, tmp_path):
+    import shutil
+
+    from prosector.decoding import find_model
+
+    shutil.copytree(find_model("zh-en"), tmp_path / "ours")
+    code, _, err = prosector("import", tmp_path / "ours", "--out", tmp_path / "again")
+    assert code == 2
+    assert "a model of Prosector's own, of the kind transformer, which is used as it is: --model FOLDER" in err
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_model_of_ctranslate2s_is_known_as_one(prosector, tmp_path):
+    """The config is one that its converter writes."""
+    config = '{"add_source_bos": false, "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}'
+    (tmp_path / "config.json").write_text(config, "utf-8")
+    code, _, err = prosector("import", tmp_path, "--out", tmp_path / "ours")
+    assert code == 2
+    assert "a model of CTranslate2's, which has no way back" in err
+
+
 def test_a_folder_with_a_model_is_not_overwritten(prosector, tmp_path):
     folders.vit(tmp_path / "theirs")
     prosector("import", tmp_path / "theirs", "--out", tmp_path / "ours")
@@ -191,13 +219,13 @@ def test_a_folder_with_a_model_is_not_overwritten(prosector, tmp_path):
 def test_a_path_that_is_not_there_is_no_name_on_the_hub(path, prosector, tmp_path):
     code, _, err = prosector("import", path, "--out", tmp_path / "ours")
     assert code == 2
-    assert f"there is no folder {path}; give one, or a model's name on the Hub" in err
+    assert f"there is no folder {path}" in err
 
 
 def test_a_name_that_cannot_be_fetched_is_one_line(prosector, tmp_path):
     code, _, err = prosector("import", "nobody/nothing", "--out", tmp_path / "ours")
     assert code == 2
-    assert "nobody/nothing is no folder, and no model of that name could be had" in err
+    assert "there is no folder nobody/nothing here, and no model of that name could be had from the Hub" in err
     assert not (tmp_path / "ours").exists()
 
 

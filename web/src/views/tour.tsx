@@ -1,6 +1,7 @@
 // The guided tour: a card that leads over the page, step by step; each step has a link of its own.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { usePage } from "../context";
+import { place } from "../place";
 import { hashOf, type State } from "../state";
 import { tourOf } from "./tour-steps";
 
@@ -46,8 +47,8 @@ export function TourCard() {
   useEffect(() => {
     if (!step || state.view !== "attention") return;
     const wanted = state.cell ? `.stage.${state.cell.address.split(".").at(-1)}` : ".head";
-    globalThis.document.querySelector(wanted)?.scrollIntoView({ block: "start", behavior: "instant" });
-    scrollBy(0, -90);
+    const element = place().root.querySelector(wanted);
+    if (element) place().show(element);
   }, [state.tour]);
   if (!step) return null;
   const at = language === "en" ? 0 : 1;
@@ -55,11 +56,11 @@ export function TourCard() {
     const next = steps[number - 1];
     if (next) go({ ...NOWHERE, ...next.state, tour: number });
     else go({ ...NOWHERE, view: "tour", tour: 0 });
-    if (next?.state.view !== "attention") scrollTo(0, 0);
+    if (next?.state.view !== "attention") place().show(null);
   };
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(location.href);
+      await navigator.clipboard.writeText(place().link() ?? "");
       copied(true);
     } catch {
       copied(false);
@@ -79,9 +80,11 @@ export function TourCard() {
         <button type="button" disabled={state.tour === 1} onClick={() => to(state.tour - 1)}>
           ← {words.tourPrevious}
         </button>
-        <button type="button" class="quiet" onClick={() => void copy()}>
-          {isCopied ? words.copied : words.copyLink}
-        </button>
+        {place().link() !== null && (
+          <button type="button" class="quiet" onClick={() => void copy()}>
+            {isCopied ? words.copied : words.copyLink}
+          </button>
+        )}
         <button type="button" class="primary" onClick={() => to(state.tour + 1)}>
           {state.tour === steps.length ? words.tourEnd : `${words.tourNext} →`}
         </button>

@@ -21,8 +21,8 @@ def folder_of(name_or_folder: str | Path) -> Path:
         return folder
     if folder.is_file():
         raise NotADirectoryError(f"{name_or_folder} is a file; give the folder that holds the model")
-    if folder.is_absolute() or len(folder.parts) > 2 or str(name_or_folder).startswith("."):  # no name on the Hub
-        raise FileNotFoundError(f"there is no folder {name_or_folder}; give one, or a model's name on the Hub")
+    if is_path(str(name_or_folder)):
+        raise FileNotFoundError(f"there is no folder {name_or_folder}")
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
@@ -35,5 +35,16 @@ def folder_of(name_or_folder: str | Path) -> Path:
     except Exception as error:  # it has a dozen kinds of them, of three libraries
         first = str(error).strip().split("\n")[0]
         raise FileNotFoundError(
-            f"{name_or_folder} is no folder, and no model of that name could be had ({type(error).__name__}: {first})"
+            f"there is no folder {name_or_folder} here, and no model of that name could be had from the Hub "
+            f"({type(error).__name__}: {first})"
         ) from error
+
+
+def is_path(name: str) -> bool:
+    """Whether a name can only be meant as a folder: the Hub's are NAME or OWNER/NAME, and have no dot at the front.
+
+    So is one whose beginning is a folder here.
+    """
+    parts = Path(name).parts
+    is_on_hub = 0 < len(parts) <= 2 and not name.startswith((".", "/", "~")) and not name.endswith("/")
+    return not is_on_hub or "\\" in name or (len(parts) == 2 and Path(parts[0]).is_dir())

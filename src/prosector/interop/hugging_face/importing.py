@@ -42,6 +42,15 @@ def architecture_of(settings: dict[str, Any]) -> Architecture:
         ValueError: nothing that is known here; what is known is listed.
     """
     name = settings.get("model_type")
+    if {"format", "kind"} <= settings.keys():
+        raise ValueError(
+            f"config.json: this is a model of Prosector's own, of the kind {settings['kind']}, which is used as it is: "
+            "--model FOLDER; what was exported to CTranslate2 or ONNX by prosector translate --engine"
+        )
+    if name is None and {"bos_token", "eos_token", "unk_token"} <= settings.keys():
+        raise ValueError(
+            "config.json: this is a model of CTranslate2's, which has no way back; import what it was made of"
+        )
     if name not in ARCHITECTURES:
         raise ValueError(f"config.json: model_type is {name!r}; known here are {', '.join(ARCHITECTURES)}")
     found = ARCHITECTURES[name]
