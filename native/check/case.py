@@ -20,7 +20,7 @@ from prosector.config.special import first_id
 from prosector.decoding.installed import find_model
 from prosector.decoding.native import NativeTranslator, chances_for, compiled, n_rows, searched, settings_of
 from prosector.decoding.native_weights import Arrays, arrays_of
-from prosector.decoding.repetition import RepetitionGuard
+from prosector.decoding.repetition import Allowed, RepetitionGuard
 
 WAYS = {
     "greedy": DecodingConfig(beam=1),
@@ -35,7 +35,7 @@ class Sources:
 
     ids: list[list[int]]
     longest: list[int]
-    allowed: list[tuple[int, int]]
+    allowed: list[Allowed]
     chances: list[list[float]]
 
 
@@ -45,7 +45,7 @@ def sources_of(translator: NativeTranslator, lines: Sequence[str]) -> Sources:
     texts = [piece.text for line in lines for piece in translator.plan(line, drawing) if not piece.candidates]
     ids = [translator.ids(text) for text in texts]
     longest = [translator.longest_target(len(each), drawing) for each in ids]
-    allowed = [tuple(each) for each in RepetitionGuard(texts, translator.wordiness).allowed]
+    allowed = RepetitionGuard(texts, translator.wordiness).allowed
     return Sources(ids, longest, allowed, chances_for(texts, longest, drawing))
 
 
