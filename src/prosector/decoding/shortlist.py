@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from prosector.config.special import SpecialIds
 from prosector.data.alignment import Pair, align
@@ -94,7 +94,7 @@ def write_shortlist(folder: Path, shortlist: Shortlist) -> Path:
     path = folder / NAME
     ids = np.uint16 if max(shortlist.words + shortlist.always, default=0) < 2**16 else np.int32
     types = {"start": np.int32, "words": ids, "always": ids}
-    save_file({name: np.array(getattr(shortlist, name), kind) for name, kind in types.items()}, path)
+    path.write_bytes(save({name: np.array(getattr(shortlist, name), kind) for name, kind in types.items()}))
     return path
 
 
