@@ -1,10 +1,10 @@
 // How wide a place on the page is, as it changes.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export function useWidth<T extends HTMLElement>(start = 600): [{ current: T | null }, number] {
   const place = useRef<T>(null);
   const [width, set] = useState(start);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
     const measure = () => element.clientWidth && set(element.clientWidth); // nothing has a width before it is laid out

@@ -1,5 +1,5 @@
 // A model that sees: where each head looks over the picture, or what the gates of a U-Net let pass.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { usePage } from "../context";
 import { attentionsOf, type Picture } from "../document";
 import { Candidates } from "../parts/candidates";
@@ -108,7 +108,7 @@ interface LayerProps {
 function Layer({ grey, over, size, label, onPick, marked }: LayerProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const height = Math.round((size * grey.rows) / grey.columns);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context) return;
     context.imageSmoothingEnabled = false;

@@ -17,6 +17,8 @@ export const en = {
   otherLanguageTitle: "中文：换成中文界面",
   dark: "Dark",
   light: "Light",
+  savePicture: "Save picture",
+  saveAs: (kind: string) => `Save what is shown as ${kind}`,
   read: "read",
   wrote: "wrote",
   machine: "The whole machine",

@@ -18,6 +18,8 @@ export const zh: Words = {
   otherLanguageTitle: "English: switch the page to English",
   dark: "深色",
   light: "浅色",
+  savePicture: "保存图片",
+  saveAs: (kind) => `把这里显示的保存为 ${kind}`,
   read: "读入",
   wrote: "写出",
   machine: "整台机器",
