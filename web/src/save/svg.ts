@@ -107,8 +107,9 @@ function drawSolid(each: Element, style: CSSStyleDeclaration, sheet: Sheet): voi
   if (drawControl(each, box, style, sheet)) return;
   if (style.display === "list-item") drawMarker(each, box, style, sheet);
   const inner = () => each.childNodes.forEach((child) => (child instanceof Text ? drawText(child, style, sheet) : child instanceof Element && draw(child, sheet)));
-  const isCut = style.overflowX === "hidden" && (each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight);
-  if (isCut) sheet.inside({ "clip-path": sheet.clip(box) }, inner);
+  const isCut = /hidden|clip/.test(style.overflowX) && (each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight);
+  const above = style.overflowY === "visible" ? 20 : 0; // cut at its sides alone
+  if (isCut) sheet.inside({ "clip-path": sheet.clip(new DOMRect(box.x, box.y - above, box.width, box.height + 2 * above)) }, inner);
   else inner();
 }
 

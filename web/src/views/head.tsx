@@ -119,7 +119,7 @@ function Scores({
   const bias = attention.kind === "self" && attention.stack.position.acts.includes("bias");
   const raw = useMemo(() => (scores && !bias ? times(scores, 1 / (attention.scale ?? 1)) : null), [scores, bias]);
   const forbidden = useMemo(() => {
-    const hidden = weights.data.some((weight) => weight === 0) && attention.stack.address !== "encoder" && attention.kind === "self";
+    const hidden = weights.data.some((weight) => weight === 0) && attention.stack.address === "decoder" && attention.kind === "self";
     return hidden ? (row: number, column: number) => weights.at(row, column) === 0 : undefined;
   }, [weights]);
   const d = attention.size;

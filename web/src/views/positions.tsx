@@ -16,10 +16,12 @@ export function PositionsView() {
   const own = document.positions?.own ?? [];
   const all = (document.positions?.all ?? []).filter((encoding) => nameOf(encoding) !== (own[0] && nameOf(own[0])));
   const rope = [...own, ...all].find((encoding) => encoding.frequencies);
+  const hasOne = document.machine.stacks.some((stack) => stack.position.acts.length > 0);
   return (
     <div class="positions">
       <h2>{words.positions}</h2>
       <p class="lead">{words.positionsHint}</p>
+      {!own.length && <p class="note">{hasOne ? words.ownOfPicture : words.noOwn}</p>}
       <div class="encodings">
         {own.slice(0, 1).map((encoding) => (
           <Card key="own" encoding={encoding} isOwn />
