@@ -104,6 +104,9 @@ export interface Encoding {
   kind: string;
   stack?: string;
   untrained?: boolean;
+  /** What a class of the user's own says of itself; and what it said when it could not be asked. */
+  text?: string;
+  fault?: string;
   embed?: Acting;
   rotate?: Acting;
   bias?: Acting;

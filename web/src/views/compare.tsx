@@ -73,7 +73,7 @@ function changesOf({ options }: Outcome, words: { maskOff: string; positionsOff:
 
 export function Alignment({ outcome }: { outcome: Outcome }) {
   const { words } = usePage();
-  const [place, width] = useWidth<HTMLDivElement>(360);
+  const [place, width] = useWidth<HTMLDivElement>("side", 360);
   const source = outcome.sequences["source"] ?? [];
   const rows = outcome.written.map((_, step) => lookedAt(outcome, step) ?? []);
   const isThere = Object.keys(outcome.values).some((address) => address.endsWith("cross.weights")) || unpackFrom(outcome.values, "attention.weights");

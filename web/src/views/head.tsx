@@ -13,7 +13,7 @@ import { Looks } from "./looks";
 
 export function Head({ attention, head }: { attention: Attention; head: number }) {
   const { document, words } = usePage();
-  const [place, width] = useWidth<HTMLElement>(900);
+  const [place, width] = useWidth<HTMLElement>("head", 900);
   const queries = document.sequences[attention.queries] ?? [];
   const keys = document.sequences[attention.keys] ?? [];
   const get = (name: string, number = head) => unpackFrom(document.values, `${attention.address}.${name}`)?.part(number) ?? null;

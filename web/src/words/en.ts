@@ -218,6 +218,8 @@ export const en = {
   } as Record<string, [string, string]>,
   noOwn: "This model has none of these: nothing tells its attention where a token stands. Here is what there is.",
   ownOfPicture: "This model's own encoding is for places in a picture, row and column at once; below are those for places in a line.",
+  ownUnmeasured: "This model's own encoding could not be asked what it does with places in a line; here are the others.",
+  unmeasured: "It could not be asked about places in a line:",
   yourOwn: "An encoding of your own.",
   // tour
   tour: (n: number) => (n ? `A tour in ${n} steps` : "A tour"),
