@@ -64,7 +64,7 @@ def test_two_positions_of_sinusoids_are_as_alike_as_their_distance_says():
 
 
 def test_a_short_table_is_shown_as_far_as_it_goes():
-    said, _ = shown(LearnedPosition(30, 64), SIZES)
+    said, _ = shown(LearnedPosition(64, max_length=30), SIZES)
     assert unpacked(said["embed"]["picture"]).shape == (24, 64)
 
 
