@@ -81,14 +81,9 @@ class Kind:
     only_short: bool = False
 
 
-def nth(selector: str, among: int = 1_000_000) -> Callable[[Page, int], None]:
+def nth(selector: str) -> Callable[[Page, int], None]:
     """Click each of some elements in turn."""
-
-    def act(page: Page, n: int) -> None:
-        places = page.locator(selector)
-        places.nth(n % min(places.count(), among)).click()
-
-    return act
+    return lambda page, n: page.locator(selector).nth(n % page.locator(selector).count()).click()
 
 
 def cell(label: str, moves: bool = False) -> Callable[[Page, int], None]:
@@ -123,7 +118,7 @@ RUN = (
     " clock.ran = was || busy; return was && !busy && (clock.ran = false, true); }"
 )
 KINDS = (
-    Kind("another view", "#/machine", nth("nav a", 6)),
+    Kind("another view", "#/machine", nth("nav a")),
     Kind("a part of the machine", "#/machine", nth(".box rect")),
     Kind("another head", "#/attention", nth(".small")),
     Kind("pointing at a cell", "#/attention?at=decoder.2.cross", cell("softmax", moves=True), event="mousemove"),
@@ -169,7 +164,7 @@ def sentence_of(translator: Any, n_tokens: int) -> str:
     for length in range(1, len(text)):
         if len(translator.ids(text[:length])) == n_tokens:
             return text[:length]
-    raise ValueError(f"no beginning of the story has {n_tokens} tokens")
+    raise ValueError(f"no beginning has {n_tokens} tokens")
 
 
 @contextmanager
@@ -207,8 +202,7 @@ def measured(
         times = {}
         for kind in kinds:
             times[kind.name] = timed(page, kind, rounds)
-            low, high = spread(times[kind.name])
-            print(f"  {kind.name}: {low:.0f} / {high:.0f} ms", flush=True)
+            print(f"  {kind.name}: {spread(times[kind.name])[0]:.0f} ms", flush=True)
         size = len(json.dumps(server.first).encode())
     context.close()
     return {"text": text, "tokens": len(translator.ids(text)), "bytes": size, "screens": screens, "kinds": times}
