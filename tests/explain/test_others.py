@@ -88,15 +88,28 @@ def test_a_page_of_a_picture_takes_no_other(picture):
         explainer.run(RunOptions(text="/etc/passwd"))
 
 
-@pytest.mark.parametrize("name", ["gpt", "bert", "rnn-attention"])
-def test_nothing_can_be_taken_away_where_nothing_is(name):
-    with pytest.raises(ValueError, match=r"taken away|has no mask"):
-        shown(name, "我喜欢你", mask_off=True)
+def test_a_conv_transformer_is_two_stages_whose_keys_are_fewer(picture):
+    classifier, document = shown("conv-transformer", str(picture))
+    [[guess]] = classifier.predict([picture])
+    assert document["output"] == guess.name
+    assert [stack["sequence"] for stack in document["machine"]["stacks"]] == ["stage0", "stage1"]
+    for stack in document["machine"]["stacks"]:
+        for layer in stack["layers"]:
+            attention = layer["sublayers"][0]
+            weights = unpacked(document["values"][f"{attention['address']}.weights"])
+            queries, keys = (document["sequences"][name] for name in (stack["sequence"], attention["keys"]))
+            assert weights.shape == (attention["heads"], len(queries), len(keys))
+    assert [token["text"] for token in document["sequences"]["stage1.keys"][:4]] == ["[class]", "1,1", "1,3", "1,5"]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "view"),
-    [("gpt", "I like", "writing"), ("bert", "我[MASK]你。", "attention"), ("rnn-attention", "我喜欢你。", "writing")],
+    [
+        ("gpt", "I like", "writing"),
+        ("bert", "我[MASK]你。", "attention"),
+        ("rnn-attention", "我喜欢你。", "writing"),
+        ("rnn", "我喜欢你。", "whatif"),
+    ],
 )
 def test_each_opens_in_the_browser(open_page, tmp_path, name, text, view):
     from prosector.explain.page import fitting
@@ -108,12 +121,15 @@ def test_each_opens_in_the_browser(open_page, tmp_path, name, text, view):
     assert opened.locator("nav a[aria-current]").count() == 1
 
 
-@pytest.mark.parametrize("name", ["vit", "attention-unet"])
-def test_pictures_open_in_the_browser(open_page, tmp_path, picture, name):
+@pytest.mark.parametrize(("name", "n_pictures"), [("vit", 1 + 16), ("conv-transformer", 1 + 10), ("attention-unet", 5)])
+def test_pictures_open_in_the_browser(open_page, tmp_path, picture, name, n_pictures):
     from prosector.explain.page import fitting
 
     page = fitting(Explainer(name, load_any(name)), RunOptions(text=str(picture)), [])
     (tmp_path / "page.html").write_text(page, "utf-8")
     opened = open_page((tmp_path / "page.html").as_uri() + "#/picture")
     opened.wait_for_selector(".picture canvas")
-    assert opened.locator(".picture canvas").count() == (1 + 16 if name == "vit" else 5)
+    assert opened.locator(".picture canvas").count() == n_pictures
+    for link in opened.locator("nav a").all():
+        link.click()
+        opened.wait_for_selector("#content h2")

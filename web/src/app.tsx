@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { PageContext, usePage } from "./context";
 import type { Document } from "./document";
 import { Inspector } from "./parts/inspector";
+import { Save } from "./parts/save";
 import { place } from "./place";
 import { useHash, type View, viewsOf } from "./state";
 import { remember, remembered, useTheme } from "./theme";
@@ -88,6 +89,7 @@ export function App({ first }: { first: Document }) {
       </header>
       <div class={`layout ${state.cell ? "with-inspector" : ""}`}>
         <main id="content" tabIndex={-1}>
+          <Save view={current} />
           <View />
         </main>
         <Inspector />

@@ -64,8 +64,16 @@ export function isDeep(value: number, scale: Scale, largest: number, theme: Them
   return 0.299 * r + 0.587 * g + 0.114 * b < 140;
 }
 
-/** The largest size in a table; numbers far out do not make all others pale. */
-export function span(data: ArrayLike<number>): number {
+const spans = new WeakMap<object, number>();
+
+/** The largest size in a table; numbers far out do not make all others pale. Each table is sorted once. */
+export function span(data: Float32Array): number {
+  const found = spans.get(data) ?? reachOf(data);
+  spans.set(data, found);
+  return found;
+}
+
+function reachOf(data: Float32Array): number {
   const sizes = Float32Array.from(data, (value) => (Number.isFinite(value) ? Math.abs(value) : 0)).sort();
   return sizes[Math.floor((sizes.length - 1) * 0.995)] || sizes.at(-1) || 1;
 }

@@ -23,6 +23,8 @@ export interface Sublayer {
   size: number;
   valueSize?: number;
   scale?: number;
+  /** Which sequence is looked at, if it is neither the stack's own nor the memory. */
+  keys?: string;
 }
 
 export interface Layer {
@@ -36,6 +38,8 @@ export type Act = "embed" | "rotate" | "bias";
 export interface Stack {
   address: string;
   sequence: string;
+  /** Of a stack that makes its tokens itself. */
+  embedding?: string;
   position: { name: string; acts: Act[] };
   layers: Layer[];
   firstNorm: string | null;
@@ -100,6 +104,9 @@ export interface Encoding {
   kind: string;
   stack?: string;
   untrained?: boolean;
+  /** What a class of the user's own says of itself; and what it said when it could not be asked. */
+  text?: string;
+  fault?: string;
   embed?: Acting;
   rotate?: Acting;
   bias?: Acting;
@@ -120,7 +127,9 @@ export interface Outcome {
 
 export interface Document extends Outcome {
   kind: string;
-  task: string;
+  task: "translate" | "write" | "fill" | "class" | "segment";
+  /** What can be changed about a run: text, search, temperature, force, mask, positions, heads. */
+  changeable: string[];
   text: string;
   model: string;
   run: number;
@@ -138,12 +147,12 @@ export interface Document extends Outcome {
   picture?: Picture;
 }
 
-/** What a model that sees was shown: the picture in grey, a grid of patches, or tables of the picture's size to lay over it. */
+/** What a model that sees was shown: the picture in grey, how tokens stand in it, or tables of its size to lay over it. */
 export interface Picture {
   grey: Packed;
   classes: string[];
-  grid?: [number, number];
-  prefix?: number;
+  /** For each sequence its rows and columns, and how many tokens stand before them. */
+  grids: Record<string, [rows: number, columns: number, prefix: number]>;
   over: { name: string; values: Packed }[];
 }
 
@@ -154,10 +163,10 @@ export function readDocument(): Document {
 
 /** The attentions of a model in the order of its data, each with its stack. */
 export interface Attention extends Sublayer {
+  keys: string;
   stack: Stack;
   layer: number;
   queries: string;
-  keys: string;
 }
 
 export function attentionsOf(machine: Machine): Attention[] {
@@ -171,13 +180,14 @@ export function attentionsOf(machine: Machine): Attention[] {
           stack,
           layer: number,
           queries: stack.sequence,
-          keys: sublayer.kind === "cross" && memory ? memory.sequence : stack.sequence,
+          keys: sublayer.keys ?? (sublayer.kind === "cross" && memory ? memory.sequence : stack.sequence),
         })),
     ),
   );
 }
 
 export function embeddingOf(document: Document, stack: Stack): string | null {
+  if (stack.embedding) return stack.embedding;
   const names = [`${stack.sequence}_embedding`, "embedding", "patches"];
   return names.find((name) => name in document.values) ?? null;
 }

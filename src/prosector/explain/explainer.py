@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from prosector.attention import MultiHeadAttention
 from prosector.decoding import Translator
 from prosector.decoding.classifier import Classifier
 from prosector.decoding.reader import Reader
 from prosector.decoding.segmenter import Segmenter
 from prosector.decoding.writer import TextWriter
 from prosector.explain.arrays import Precision
+from prosector.explain.changeable import changeable, heads_of, refuse
 from prosector.explain.options import RunOptions
 from prosector.explain.pictures import see
 from prosector.explain.positions import positions
@@ -69,6 +69,7 @@ class Explainer:
         """
         if self.only is not None and options.text != self.only:
             raise ValueError("this page shows the one picture that it was opened with")
+        refuse(self.ability, options)
         with self.lock, torch.inference_mode():
             run = self.act(self.ability, options)
             document = run.document()
@@ -77,6 +78,7 @@ class Explainer:
             while len(self.runs) > KEPT:  # the first stays: the page itself shows it
                 del self.runs[next(number for number in self.runs if number > 1)]
             document |= {"format": FORMAT, "run": self.number, "model": self.name}
+            document["changeable"] = changeable(self.ability)
             return document
 
     def page(self, options: RunOptions) -> dict[str, Any]:
@@ -104,20 +106,11 @@ class Explainer:
         """What would be without the mask, without positions, without each head: for a page without a server."""
         for change in self.changes():
             with self.lock, torch.inference_mode():
-                yield translate(self.ability, options.model_copy(update=change)).outcome("f2", WHATIF_VALUES)
+                yield self.act(self.ability, options.model_copy(update=change)).outcome("f2", WHATIF_VALUES)
 
     def changes(self) -> list[dict[str, Any]]:
         """The changes that a page without a server brings along; none if the model has nothing to take away."""
-        if not isinstance(self.ability, Translator):
-            return []
-        modules = self.ability.model.named_modules()
-        heads = [(address, head) for address, part in modules for head in range(n_heads(part))]
-        if not heads:
-            return []
-        singles = [{"heads_off": ((address, head),)} for address, head in heads]
-        return [{"mask_off": True}, {"positions_off": True}, *singles]
-
-
-def n_heads(module: torch.nn.Module) -> int:
-    """How many heads an attention has; 0 of what is none."""
-    return module.n_heads if isinstance(module, MultiHeadAttention) else 0
+        known = changeable(self.ability)
+        whole = [{f"{what}_off": True} for what in ("mask", "positions") if what in known]
+        heads = [(address, head) for address, n_heads in heads_of(self.ability.model) for head in range(n_heads)]
+        return [*whole, *({"heads_off": (head,)} for head in heads)]

@@ -11,13 +11,15 @@ from typing import Any
 from torch import nn
 
 from prosector.attention import MultiHeadAttention
-from prosector.blocks import DecoderLayer, EncoderLayer
+from prosector.blocks import ConvAttention, DecoderLayer, EncoderLayer
 from prosector.blocks.residual import PreNorm
 from prosector.blocks.stack import Stack
+from prosector.models.conv_transformer import ConvLayer, Stage
 from prosector.positions import Position
 
 # The sublayers of a layer: the attribute, and the address of the sum after it.
 SUBLAYERS: dict[type, tuple[tuple[str, str], ...]] = {
+    ConvLayer: (("attention", ".attended"), ("feed_forward", "")),
     EncoderLayer: (("attention", ".attended"), ("feed_forward", "")),
     DecoderLayer: (("self", ".looked_back"), ("cross", ".looked_across"), ("feed_forward", "")),
 }
@@ -30,13 +32,14 @@ def machine(model: nn.Module, sequences: dict[str, str]) -> dict[str, Any]:
     Args:
         sequences: for each stack's address, which sequence of tokens goes through it.
     """
-    stacks = [
-        stack_of(module, address, sequences[address])
-        for address, module in model.named_modules()
-        if isinstance(module, Stack) and address in sequences
-    ]
+    known = [(address, module) for address, module in model.named_modules() if address in sequences]
+    stacks = [stack_of(part, address, sequences[address]) for address, part in known if isinstance(part, Stack)]
+    stages = [stage_of(part, address, sequences[address]) for address, part in known if isinstance(part, Stage)]
+    if stages:
+        stages[-1]["finalNorm"] = "final_norm"
     counts = {address: weights_of(module) for address, module in model.named_modules() if address}
-    return {"stacks": stacks, "weights": {address: n for address, n in counts.items() if n}, "total": weights_of(model)}
+    weights = {address: n for address, n in counts.items() if n}
+    return {"stacks": stacks + stages, "weights": weights, "total": weights_of(model)}
 
 
 def weights_of(module: nn.Module) -> int:
@@ -56,6 +59,22 @@ def stack_of(stack: Stack, address: str, sequence: str) -> dict[str, Any]:
     }
 
 
+def stage_of(stage: Stage, address: str, sequence: str) -> dict[str, Any]:
+    """A stage of a ConvTransformer as a stack: its embedding is a convolution, its keys are a sequence of their own."""
+    layers = [layer_of(stage.get_submodule(str(number)), f"{address}.{number}") for number in range(stage.n_layers)]
+    for layer in layers:
+        layer["sublayers"][0]["keys"] = f"{sequence}.keys"
+    return {
+        "address": address,
+        "sequence": sequence,
+        "embedding": f"{address}.embed",
+        "position": position_of(Position()),
+        "layers": layers,
+        "firstNorm": f"{address}.norm",
+        "finalNorm": None,
+    }
+
+
 def layer_of(layer: nn.Module, address: str) -> dict[str, Any]:
     """A layer: whether its norms stand before the sublayers, and these in order."""
     sublayers = SUBLAYERS.get(type(layer), ())
@@ -72,6 +91,8 @@ def layer_of(layer: nn.Module, address: str) -> dict[str, Any]:
 
 def sublayer_of(module: nn.Module, address: str) -> dict[str, Any]:
     """An attention with its sizes, or a feed-forward network with its own."""
+    if isinstance(module, ConvAttention):
+        return sublayer_of(module.attention, f"{address}.attention")
     if isinstance(module, MultiHeadAttention):
         return {
             "address": address,

@@ -1,8 +1,12 @@
-"""Runs of models that see: where a ViT's patches look, and what the gates of an Attention U-Net let pass."""
+"""Runs of models that see: where a picture's patches look, and what the gates of an Attention U-Net let pass."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +15,39 @@ from torch import Tensor, nn
 from prosector.data.pictures import read_picture
 from prosector.decoding.classifier import Classifier
 from prosector.decoding.segmenter import Segmenter
-from prosector.explain.arrays import packed
+from prosector.explain.arrays import Precision, packed
 from prosector.explain.machine import machine
 from prosector.explain.options import RunOptions
-from prosector.explain.texts import unchanged
 from prosector.explain.values import recorded, roles
+from prosector.models.conv_transformer import ConvTransformer, Stage
 from prosector.models.vit import ViT
 from prosector.observe import Seen, observe
 
 LARGEST = 512 * 512  # places of a picture that is shown
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Tokens that stand in rows and columns, others before them; each named by its place in its own picture.
+
+    Attributes:
+        step: keys that are gathered from every second place are named by these places.
+    """
+
+    rows: int
+    columns: int
+    n_prefix: int
+    step: int = 1
+
+    def tokens(self) -> list[dict[str, Any]]:
+        """The class token, if there is one, and each place by its row and column."""
+        places = product(range(self.rows), range(self.columns))
+        names = [f"{1 + self.step * row},{1 + self.step * column}" for row, column in places]
+        special = [True] * self.n_prefix + [False] * len(names)
+        return [
+            {"id": number, "text": name, "space": False, "special": is_special}
+            for number, (name, is_special) in enumerate(zip(["[class]"] * self.n_prefix + names, special, strict=True))
+        ]
 
 
 @dataclass(frozen=True)
@@ -33,25 +61,30 @@ class PictureRun:
     model: nn.Module
     seen: Seen
 
-    def document(self) -> dict[str, Any]:
-        """All that the page shows of this run."""
-        is_vit = isinstance(self.model, ViT)
+    def outcome(self, precision: Precision = "f4", keep: Sequence[str] = ("*",)) -> dict[str, Any]:
+        """What came out, and the values on the way; arguments as for `Translation.outcome`."""
         whole = self.chances.ndim == 1
         return {
-            "kind": self.ability.config.kind,
-            "task": "class" if whole else "segment",
-            "text": Path(self.options.text).name,
             "options": self.options.model_dump(),
-            "config": self.ability.config.model.model_dump(mode="json"),
-            "languages": [],
-            "sequences": {"patches": self.patches() if is_vit else []},
-            "machine": machine(self.model, {"encoder": "patches"} if is_vit else {}),
+            "sequences": {name: grid.tokens() for name, grid in self.grids.items()},
             "output": self.ability.config.classes[int(self.chances.argmax())] if whole else "",
             "written": [self.class_token(int(self.chances.argmax()))] if whole else [],
             "score": 0.0,
             "steps": [self.step()] if whole else [],
-            "values": recorded(self.seen, "f4", ("*",)) if is_vit else {},
-            "roles": roles(self.seen) if is_vit else {},
+            "values": recorded(self.seen, precision, keep) if self.grids else {},
+        }
+
+    def document(self) -> dict[str, Any]:
+        """All that the page shows of this run."""
+        of_stacks = {"encoder": "patches"} if "patches" in self.grids else {name: name for name in self.grids}
+        return self.outcome() | {
+            "kind": self.ability.config.kind,
+            "task": "class" if self.chances.ndim == 1 else "segment",
+            "text": Path(self.options.text).name,
+            "config": self.ability.config.model.model_dump(mode="json"),
+            "languages": [],
+            "machine": machine(self.model, of_stacks),
+            "roles": roles(self.seen) if "patches" in self.grids else {},
             "lens": None,
             "shares": None,
             "tree": None,
@@ -59,16 +92,22 @@ class PictureRun:
             "picture": self.picture_document(),
         }
 
-    def patches(self) -> list[dict[str, Any]]:
-        """The tokens of a ViT: its class token, if it has one, and each patch by its row and column."""
+    @cached_property
+    def grids(self) -> dict[str, Grid]:
+        """The tokens of a model that attends: of a ViT its patches, of a ConvTransformer each stage's, and its keys."""
         model: Any = self.model
-        rows, columns = model.config.grid(*self.picture.shape[-2:])
-        names = ["[class]"] * len(model.prefix)
-        names += [f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
-        return [
-            {"id": number, "text": name, "space": False, "special": name == "[class]"}
-            for number, name in enumerate(names)
-        ]
+        if isinstance(model, ViT):
+            return {"patches": Grid(*model.config.grid(*self.picture.shape[-2:]), len(model.prefix))}
+        if not isinstance(model, ConvTransformer):
+            return {}
+        found = {}
+        for address, stage in model.named_children():
+            if isinstance(stage, Stage):
+                rows, columns = self.seen[f"{address}.embed"].shape[-2:]
+                found[address] = grid = Grid(rows, columns, len(stage.prefix))
+                stride = model.config.stages[len(found) // 2].key_stride
+                found[f"{address}.keys"] = Grid(-(-rows // stride), -(-columns // stride), grid.n_prefix, stride)
+        return found
 
     def class_token(self, number: int) -> dict[str, Any]:
         """A class as a token."""
@@ -87,9 +126,7 @@ class PictureRun:
         """The picture, and what is laid over it: a grid of patches, or gates and the chances of a class."""
         grey = self.picture.mean(dim=0)
         shown: dict[str, Any] = {"grey": packed(grey), "classes": list(self.ability.config.classes), "over": []}
-        if isinstance(self.model, ViT):
-            shown["grid"] = list(self.model.config.grid(*grey.shape))
-            shown["prefix"] = len(self.model.prefix)
+        shown["grids"] = {name: [grid.rows, grid.columns, grid.n_prefix] for name, grid in self.grids.items()}
         if self.chances.ndim == 3:
             gates = sorted(address for address in self.seen if address.endswith(".coefficients"))
             shown["over"] = [{"name": address, "values": packed(self.seen[address][0, 0])} for address in gates]
@@ -104,15 +141,16 @@ def see(ability: Classifier | Segmenter, options: RunOptions) -> PictureRun:
         FileNotFoundError: there is no such file.
         ValueError: it is no picture, or too large a one.
     """
-    unchanged(options)
     picture = read_picture(Path(options.text), ability.config.model.d_input)
     if picture.shape[-2] * picture.shape[-1] > LARGEST:
         raise ValueError(f"{options.text} has {picture.shape[-2]} × {picture.shape[-1]} places; {LARGEST:,} are shown")
     if isinstance(ability, Classifier):
         picture = ability.fitted(picture, invert=False)
-        with observe(ability.model) as seen:
-            chances = ability.logits(picture[None])[0].softmax(dim=0)
-    else:
-        with observe(ability.model, keep=["*.coefficients"]) as seen:
-            chances = ability.chances(picture[None])[0]
+        changed = copy(ability)
+        changed.model = options.change.applied(ability.model)
+        with options.change.observed(changed.model, keep=("*",)) as seen:
+            chances = changed.logits(picture[None])[0].softmax(dim=0)
+        return PictureRun(ability, options, picture, chances, changed.model, seen)
+    with observe(ability.model, keep=["*.coefficients"]) as seen:
+        chances = ability.chances(picture[None])[0]
     return PictureRun(ability, options, picture, chances, ability.model, seen)

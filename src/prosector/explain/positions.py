@@ -35,10 +35,10 @@ def positions(model: nn.Module) -> dict[str, Any]:
     own = []
     for address, stack in model.named_modules():
         if isinstance(stack, Stack) and type(stack.position) is not Position:
-            sizes = sizes_of(stack)
-            if (found := measured(stack.position, **sizes)) is not None:
+            found, _ = shown(stack.position, sizes_of(stack))
+            if found is not None:
                 own.append({"stack": address, "kind": position_of(stack.position)["name"], **found})
-    return {"own": own, "all": all_encodings(tuple(registered_positions()))}
+    return {"own": own, "all": all_encodings(tuple(registered_positions().items()))}
 
 
 def sizes_of(stack: Stack) -> dict[str, int]:
@@ -49,41 +49,64 @@ def sizes_of(stack: Stack) -> dict[str, int]:
 
 
 @cache
-def all_encodings(registered: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Each encoding there is, the user's own registered ones too."""
+def all_encodings(registered: tuple[tuple[str, type[Position]], ...]) -> list[dict[str, Any]]:
+    """Each encoding there is, the user's own registered ones first; of these also those that say nothing, and why."""
+    names = [name for name, _ in registered]
     found = []
-    for kind in (*BUILT_IN[1:], *registered):
+    for kind in (*names, *BUILT_IN[1:]):
         config: Any = TypeAdapter(PositionConfig).validate_python(kind)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             encoding = config.build(**SIZES, bidirectional=True)
-        if (shown := measured(encoding, **SIZES)) is not None:
-            found.append({"kind": kind, "untrained": kind in TRAINED, **shown})
+        said, fault = shown(encoding, SIZES)
+        if said is not None:
+            found.append({"kind": kind, "untrained": kind in TRAINED, **said})
+        elif kind in names:
+            found.append({"kind": kind, "fault": fault, **about(encoding)})
     return found
 
 
+def shown(encoding: Position, sizes: dict[str, int]) -> tuple[dict[str, Any] | None, str]:
+    """What an encoding does, at as many positions as it knows; or None, and what it said when it was asked.
+
+    A table may be shorter, and an encoding of pictures wants two numbers for a place. A user's own class may fail in
+    any way, which must not take the page away.
+    """
+    fault = ""
+    for n_positions in (N_POSITIONS, N_POSITIONS // 2, N_POSITIONS // 4):
+        try:
+            return measured(encoding, n_positions, **sizes) | about(encoding), ""
+        except Exception as error:
+            fault = fault or f"{type(error).__name__}: {error}"
+    return None, fault
+
+
+def about(encoding: Position) -> dict[str, str]:
+    """What a class of the user's own says of itself, in the first line of its docstring."""
+    lines = (type(encoding).__doc__ or "").strip().splitlines()
+    is_own = type(encoding).__name__ in registered_positions()
+    return {"text": lines[0]} if is_own and lines else {}
+
+
 @torch.no_grad()
-def measured(encoding: Position, d_model: int, n_heads: int, d_head: int) -> dict[str, Any] | None:
-    """What an encoding does at each of its places; None if it cannot say it of positions in a line."""
+def measured(encoding: Position, n_positions: int, d_model: int, n_heads: int, d_head: int) -> dict[str, Any]:
+    """What an encoding does at each of its places."""
     acts = position_of(encoding)["acts"]
-    at = torch.arange(N_POSITIONS)
+    at = torch.arange(n_positions)
     shown: dict[str, Any] = {}
-    try:
-        if "embed" in acts:
-            added = encoding.embed(torch.zeros(1, N_POSITIONS, d_model), at)[0]
-            unit = nn.functional.normalize(added.float(), dim=-1)
-            shown["embed"] = {
-                "picture": packed(added[:, some_pairs(d_model)]),
-                "similarity": by_distance(unit @ unit.T),
-            }
-        if "rotate" in acts:
-            same = torch.full((1, 1, N_POSITIONS, d_head), d_head**-0.5)
-            query, key = (turned[0, 0] for turned in encoding.rotate(same, same, at, at))
-            shown["rotate"] = {"picture": packed(query), "similarity": by_distance(query @ key.T)}
-        if "bias" in acts and (bias := encoding.bias(at, at)) is not None:
-            shown["bias"] = {"picture": packed(bias[0, 0]), "similarity": [by_distance(head)[0] for head in bias[0]]}
-    except (IndexError, ValueError, RuntimeError):  # a table that is shorter, or positions of a picture's two axes
-        return None
+    if "embed" in acts:
+        added = encoding.embed(torch.zeros(1, n_positions, d_model), at)[0]
+        unit = nn.functional.normalize(added.float(), dim=-1)
+        shown["embed"] = {
+            "picture": packed(added[:, some_pairs(d_model)]),
+            "similarity": by_distance(unit @ unit.T),
+        }
+    if "rotate" in acts:
+        same = torch.full((1, 1, n_positions, d_head), d_head**-0.5)
+        query, key = (turned[0, 0] for turned in encoding.rotate(same, same, at, at))
+        shown["rotate"] = {"picture": packed(query), "similarity": by_distance(query @ key.T)}
+    if "bias" in acts and (bias := encoding.bias(at, at)) is not None:
+        shown["bias"] = {"picture": packed(bias[0, 0]), "similarity": [by_distance(head)[0] for head in bias[0]]}
     if isinstance(encoding, RotaryPosition):
         shown["frequencies"] = encoding.frequencies(torch.float64, torch.device("cpu")).tolist()
         shown["layout"] = encoding.layout

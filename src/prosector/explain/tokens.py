@@ -7,6 +7,7 @@ from typing import Any
 
 from prosector.config.special import SpecialIds
 from prosector.text import Tokenizer
+from prosector.text.imported import ImportedTokenizer
 
 SPACE = "▁"  # how vocabularies write the space before a piece
 
@@ -21,6 +22,8 @@ def special_names(special: SpecialIds) -> dict[int, str]:
 
 def token(tokenizer: Tokenizer, id: int, special: SpecialIds) -> dict[str, Any]:
     """A token: its id, its spelling without the mark of a space, whether a space comes before, whether it is text."""
+    if isinstance(tokenizer, ImportedTokenizer) and id in tokenizer.specials:  # [CLS] is not called <sos>
+        return {"id": id, "text": tokenizer.piece(id), "space": False, "special": True}
     names = special_names(special)
     if id in names:
         return {"id": id, "text": names[id], "space": False, "special": True}

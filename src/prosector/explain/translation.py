@@ -20,6 +20,7 @@ from prosector.decoding.rules import Rule
 from prosector.decoding.sampling import generator_of
 from prosector.explain.arrays import Precision, packed
 from prosector.explain.change import Unmasked
+from prosector.explain.changeable import check_prefix
 from prosector.explain.machine import machine
 from prosector.explain.options import RunOptions
 from prosector.explain.tokens import token, tokens
@@ -141,10 +142,10 @@ def translate(translator: Translator, options: RunOptions) -> Translation:
     """Translate one sentence, and record the run.
 
     Raises:
-        ValueError: there is no text, or too much of it, or the change does not fit the model.
+        ValueError: there is no text, or too much of it, or its beginning cannot be written.
     """
     source_ids = ids_of(translator, options.text)
-    check_change(translator, options)
+    check_prefix(options.prefix, translator.target.vocab_size, translator.special)
     src = torch.tensor([source_ids])
     model: Any = options.change.applied(translator.model)
     reader: Any = Unmasked(model) if options.mask_off else model
@@ -186,26 +187,6 @@ def ids_of(translator: Translator, text: str) -> list[int]:
             f"the text has {len(ids)} tokens, and the model reads {translator.config.max_tokens} at once; shorten it"
         )
     return ids
-
-
-def check_change(translator: Translator, options: RunOptions) -> None:
-    """Raises ValueError if what shall be changed is not in the model."""
-    if translator.config.kind != TRANSFORMER:
-        if options.mask_off or options.positions_off or options.heads_off:
-            raise ValueError(
-                f"a model of the kind {translator.config.kind} has no mask, positions or heads to take away"
-            )
-        return
-    modules = dict(translator.model.named_modules())
-    for address, head in options.heads_off:
-        n_heads = getattr(modules.get(address), "n_heads", 0)
-        if not 0 <= head < n_heads:
-            raise ValueError(f"there is no head {head} at {address!r}; it has {n_heads}")
-    n_words, unwritten = translator.target.vocab_size, translator.special.unwritten
-    if never := [id for id in options.prefix if id in unwritten]:
-        raise ValueError(f"token {never[0]} is one that no one writes")
-    if wrong := [id for id in options.prefix if not 0 <= id < n_words]:
-        raise ValueError(f"there is no token {wrong[0]}; the vocabulary has {n_words}")
 
 
 def greedily(translator: Translator, options: RunOptions) -> str:

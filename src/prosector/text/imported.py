@@ -6,6 +6,7 @@ are: which of them mean begin, end and padding is in the model's config.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Self
@@ -36,6 +37,8 @@ class ImportedTokenizer(Tokenizer):
             raise ValueError(f"not a tokenizer.json ({error})") from error
         self._theirs.no_padding()
         self._theirs.no_truncation()
+        self._is_of_bytes = '"ByteLevel"' in json.dumps(json.loads(data)["decoder"])
+        self.specials = frozenset(self.special_ids())
 
     @property
     def vocab_size(self) -> int:
@@ -55,7 +58,7 @@ class ImportedTokenizer(Tokenizer):
     def piece(self, id: int) -> str:
         self.check_ids([id])
         found = self._theirs.id_to_token(int(id)) or ""
-        return found.replace("Ġ", "▁")  # how byte-level vocabularies write a space
+        return of_bytes(found) if self._is_of_bytes and id not in self.specials else found
 
     def id_of(self, piece: str) -> int | None:
         """The id of a piece; None if the vocabulary does not have it."""
@@ -79,3 +82,28 @@ class ImportedTokenizer(Tokenizer):
         path = Path(folder) / self.suffix
         path.write_bytes(self._data)
         return path
+
+
+def of_bytes(piece: str) -> str:
+    """A piece of bytes as people read it: GPT-2's alphabet has a printable sign for each byte (Radford et al. 2019).
+
+    A space before it is written ▁; bytes that are only part of a character, or of one that shows nothing, stay numbers,
+    as in <0xE6>.
+    """
+    raw = bytes(BYTES[sign] for sign in piece if sign in BYTES)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(f"<0x{byte:02X}>" for byte in raw)
+    text = "▁" + text[1:] if text.startswith(" ") else text
+    return "".join(sign if sign.isprintable() else f"<0x{ord(sign):02X}>" for sign in text)
+
+
+def alphabet() -> dict[str, int]:
+    """The byte of each sign: printable ones stand for themselves, the others are counted on from 256."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(256 + n): byte for n, byte in enumerate(others)}
+
+
+BYTES = alphabet()

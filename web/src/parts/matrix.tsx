@@ -1,10 +1,11 @@
 // A table of numbers as colours: point at a cell to read it, click it or press Enter to open its arithmetic.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { colour, isDeep, paint, type Scale, span } from "../colours";
 import { usePage } from "../context";
 import type { Token } from "../document";
 import type { Tensor } from "../tensor";
 import type { Theme } from "../theme";
+import { type Painter, painters } from "./repaint";
 import { shown } from "./tokens";
 
 interface Props {
@@ -40,7 +41,13 @@ export function Matrix(props: Props) {
   const largest = props.largest ?? reach;
   const forbidden = props.forbidden;
 
-  useEffect(() => draw(canvas.current, props, largest, theme), [values, width, height, theme, largest, scale, forbidden]);
+  useLayoutEffect(() => {
+    const element = canvas.current;
+    if (!element) return;
+    const painter: Painter = (onto, ratio) => draw(onto, props, largest, theme, ratio);
+    painters.set(element, painter);
+    painter(element, devicePixelRatio || 1);
+  }, [values, width, height, theme, largest, scale, forbidden]);
 
   const cellAt = (event: MouseEvent): [number, number] => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -152,11 +159,9 @@ function said([row, column]: [number, number], { values, rows, columns, forbidde
   return `${from} → ${to}  ${forbidden?.(row, column) ? "-∞" : value.toFixed(4)}`;
 }
 
-function draw(canvas: HTMLCanvasElement | null, props: Props, largest: number, theme: Theme): void {
-  if (!canvas) return;
+function draw(canvas: HTMLCanvasElement, props: Props, largest: number, theme: Theme, ratio: number): void {
   const { values, scale, width, height, forbidden } = props;
   const [R, C] = [values.rows, values.columns];
-  const ratio = devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
   canvas.style.width = `${width}px`;

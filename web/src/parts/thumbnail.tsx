@@ -1,5 +1,5 @@
 // A table of weights, small: to be recognised, not to be read.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { paint, span } from "../colours";
 import { usePage } from "../context";
 import type { Tensor } from "../tensor";
@@ -9,7 +9,7 @@ const MANY = 24; // among more keys no weight comes near to one
 export function Thumbnail({ values }: { values: Tensor }) {
   const { theme } = usePage();
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = canvas.current;
     const context = element?.getContext("2d");
     if (!element || !context) return;

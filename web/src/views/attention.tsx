@@ -4,7 +4,7 @@ import { type Attention, attentionsOf, type Role } from "../document";
 import { percent } from "../parts/candidates";
 import { Thumbnail } from "../parts/thumbnail";
 import { unpackFrom } from "../tensor";
-import { layerName } from "../words/meaning";
+import { layerName, sequenceName } from "../words/meaning";
 import { Head } from "./head";
 
 export function AttentionView() {
@@ -41,14 +41,13 @@ function groupsOf(attentions: Attention[]): [string, Attention[]][] {
 
 function Group({ name, members, chosen, head }: { name: string; members: Attention[]; chosen: string; head: number }) {
   const { document, go, words } = usePage();
-  const titles: Record<string, string> = {
-    "encoder self": words.encoderSelf,
-    "decoder self": words.decoderSelf,
-    "decoder cross": words.decoderCross,
-  };
+  const isTranslator = document.task === "translate";
+  const titles: Record<string, string> = { "encoder self": words.encoderSelf, "decoder self": words.decoderSelf, "decoder cross": words.decoderCross };
+  const stage = document.machine.stacks.length > 1 ? `, ${sequenceName(name.split(" ")[0] ?? "", words)}` : "";
+  const title = (isTranslator && titles[name]) || `${words.self}${stage}`;
   return (
     <div class="group">
-      <h3>{(document.machine.stacks.length > 1 && titles[name]) || words.self}</h3>
+      <h3>{title}</h3>
       {members.map((attention) => {
         const weights = unpackFrom(document.values, `${attention.address}.weights`);
         const roles = document.roles[attention.address] ?? [];
@@ -65,7 +64,7 @@ function Group({ name, members, chosen, head }: { name: string; members: Attenti
                   key={number}
                   class={`small ${isChosen ? "chosen" : ""}`}
                   aria-pressed={isChosen}
-                  aria-label={`${titles[attention.kind] ?? ""} ${name}`}
+                  aria-label={`${title}: ${name}`}
                   title={role ? `${name}: ${roleTitle(role, words)}` : name}
                   onClick={() => go({ at: attention.address, head: number, cell: null })}
                 >

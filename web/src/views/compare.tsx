@@ -20,10 +20,11 @@ export function Compare({ before, after, onForce }: { before: Outcome; after: Ou
 }
 
 function Side({ name, outcome, other, onForce }: { name: string; outcome: Outcome; other?: Outcome; onForce?: (step: number, id: number) => void }) {
-  const { words } = usePage();
+  const { document, words } = usePage();
   const [step, setStep] = useState(0);
   const at = Math.min(step, outcome.steps.length - 1);
   const changes = changesOf(outcome, words);
+  const isSame = other && name === words.after && other.output === outcome.output;
   return (
     <section class="side">
       <h3>
@@ -33,10 +34,9 @@ function Side({ name, outcome, other, onForce }: { name: string; outcome: Outcom
         {outcome.output || "—"}
       </p>
       <p class="address">
-        {words.score} {outcome.score.toFixed(4)}
-        {other && name === words.after && (other.output === outcome.output ? ` · ${words.nothingChanged}` : "")}
+        {[document.task === "translate" && `${words.score} ${outcome.score.toFixed(4)}`, isSame && words.nothingChanged].filter(Boolean).join(" · ")}
       </p>
-      {outcome.options.mask_off && <p class="hint">{words.maskOffScore}</p>}
+      {outcome.options.mask_off && <p class="hint">{document.task === "write" ? words.maskOffBars : words.maskOffScore}</p>}
       <div class="sure">
         {outcome.written.map((token, number) => {
           const p = outcome.steps[number]?.chosen?.p ?? 0;
@@ -73,7 +73,7 @@ function changesOf({ options }: Outcome, words: { maskOff: string; positionsOff:
 
 export function Alignment({ outcome }: { outcome: Outcome }) {
   const { words } = usePage();
-  const [place, width] = useWidth<HTMLDivElement>(360);
+  const [place, width] = useWidth<HTMLDivElement>("side", 360);
   const source = outcome.sequences["source"] ?? [];
   const rows = outcome.written.map((_, step) => lookedAt(outcome, step) ?? []);
   const isThere = Object.keys(outcome.values).some((address) => address.endsWith("cross.weights")) || unpackFrom(outcome.values, "attention.weights");

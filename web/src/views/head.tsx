@@ -13,7 +13,7 @@ import { Looks } from "./looks";
 
 export function Head({ attention, head }: { attention: Attention; head: number }) {
   const { document, words } = usePage();
-  const [place, width] = useWidth<HTMLElement>(900);
+  const [place, width] = useWidth<HTMLElement>("head", 900);
   const queries = document.sequences[attention.queries] ?? [];
   const keys = document.sequences[attention.keys] ?? [];
   const get = (name: string, number = head) => unpackFrom(document.values, `${attention.address}.${name}`)?.part(number) ?? null;
@@ -119,7 +119,7 @@ function Scores({
   const bias = attention.kind === "self" && attention.stack.position.acts.includes("bias");
   const raw = useMemo(() => (scores && !bias ? times(scores, 1 / (attention.scale ?? 1)) : null), [scores, bias]);
   const forbidden = useMemo(() => {
-    const hidden = weights.data.some((weight) => weight === 0) && attention.stack.address !== "encoder" && attention.kind === "self";
+    const hidden = weights.data.some((weight) => weight === 0) && attention.stack.address === "decoder" && attention.kind === "self";
     return hidden ? (row: number, column: number) => weights.at(row, column) === 0 : undefined;
   }, [weights]);
   const d = attention.size;

@@ -142,7 +142,8 @@ export function draw(document: Document, width: number, open: Record<string, num
     height: Math.max(...columns.map((column) => column.y)),
   };
   const [first, second] = columns;
-  if (first && second) drawing.wires.push(...memoryWires(first, second, gap));
+  if (first && second && second.boxes.some((box) => box.kind === "cross")) drawing.wires.push(...memoryWires(first, second, gap));
+  else columns.slice(1).forEach((column, i) => drawing.wires.push(...onwards(columns[i], column, gap)));
   return drawing;
 }
 
@@ -160,6 +161,16 @@ function fill(document: Document, column: Column, open: Record<string, number>, 
     column.put("output", "logits");
     column.put("words", "words");
   }
+}
+
+/** From the end of a column to the beginning of the next: what one stage found, the next begins with. */
+function onwards(from: Column | undefined, to: Column, gap: number): Wire[] {
+  const [last, first] = [from?.boxes.at(-1), to.boxes[0]];
+  if (!from || !last || !first) return [];
+  const middle = from.x + from.width + gap / 2;
+  const [start, end] = [last.y + last.height / 2, first.y + first.height / 2];
+  const path = `M${last.x + last.width + 1},${start}H${middle - 8}Q${middle},${start} ${middle},${start - 8}V${end + 8}Q${middle},${end} ${middle + 8},${end}H${first.x - 2}`;
+  return [{ path, kind: "flow" }];
 }
 
 /** From where the memory comes out, up between the columns, into every attention across. */

@@ -7,7 +7,7 @@ import { Part } from "./part";
 
 export function MachineView() {
   const { document, state, words } = usePage();
-  const [place, width] = useWidth<HTMLDivElement>(420);
+  const [place, width] = useWidth<HTMLDivElement>("machine", 420);
   const open = openLayers(state.at);
   const drawing = draw(document, width, open);
   return (

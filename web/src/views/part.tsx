@@ -62,7 +62,7 @@ function Facts({ document, at, weights, attention }: { document: Document; at: s
 /** The numbers of a part: tokens with their ids, vectors, or words with their probabilities. */
 function Shown({ at }: { at: string }) {
   const { document, state, go, words } = usePage();
-  const [place, width] = useWidth<HTMLDivElement>(520);
+  const [place, width] = useWidth<HTMLDivElement>("part", 520);
   if (at.startsWith("tokens:")) {
     const tokens = document.sequences[at.slice("tokens:".length)] ?? [];
     return (

@@ -1,10 +1,10 @@
 // A model that sees: where each head looks over the picture, or what the gates of a U-Net let pass.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { usePage } from "../context";
-import { attentionsOf, type Picture } from "../document";
+import { type Attention, attentionsOf, type Document, type Picture, type Token } from "../document";
 import { Candidates } from "../parts/candidates";
 import { Tensor, unpack, unpackFrom } from "../tensor";
-import { layerName } from "../words/meaning";
+import { layerName, sequenceName } from "../words/meaning";
 
 export function PictureView() {
   const { document, words } = usePage();
@@ -14,49 +14,54 @@ export function PictureView() {
     <div class="picture">
       <h2>{words.picture}</h2>
       {document.steps[0] && <Candidates step={document.steps[0]} most={5} />}
-      {picture.grid ? <Patches picture={picture} grid={picture.grid} /> : <Gates picture={picture} />}
+      {Object.keys(picture.grids).length ? <Patches picture={picture} /> : <Gates picture={picture} />}
     </div>
   );
 }
 
+type Place = [y: number, x: number];
+
 /** For each head the picture, lit where it looks from one place. */
-function Patches({ picture, grid }: { picture: Picture; grid: [number, number] }) {
+function Patches({ picture }: { picture: Picture }) {
   const { document, go, words } = usePage();
-  const [from, look] = useState(0);
-  const prefix = picture.prefix ?? 0;
+  const attentions = attentionsOf(document.machine);
+  const hasClass = attentions.some((each) => (picture.grids[each.queries]?.[2] ?? 0) > 0);
+  const [from, look] = useState<Place | null>(hasClass ? null : [0.5, 0.5]); // null is the class token
   const grey = unpack(picture.grey);
-  const name = document.sequences["patches"]?.[from]?.text ?? "";
-  const lit = (weights: Tensor) => new Tensor(grid, weights.part(from).data.slice(prefix));
+  const last = attentions.at(-1);
+  const name = tokenAt(document, last?.queries ?? "", from)?.text ?? "";
   return (
     <>
       <p class="lead">{words.looksFrom}</p>
       <div class="seen">
         <figure>
-          <Layer grey={grey} size={224} label={words.original} onPick={(y, x) => look(prefix + Math.floor(y * grid[0]) * grid[1] + Math.floor(x * grid[1]))} marked={from >= prefix ? [from - prefix, grid] : null} />
+          <Layer grey={grey} size={224} label={words.original} onPick={(y, x) => look([y, x])} marked={from && last ? markOf(picture, last.queries, from) : null} />
           <figcaption>
             {words.original}
-            {prefix > 0 && (
-              <button type="button" aria-pressed={from < prefix} onClick={() => look(0)}>
+            {hasClass && (
+              <button type="button" aria-pressed={from === null} onClick={() => look(null)}>
                 {words.classToken}
               </button>
             )}
           </figcaption>
         </figure>
         <div class="layers-of-heads">
-          {attentionsOf(document.machine).map((attention) => {
+          {attentions.map((attention) => {
             const weights = unpackFrom(document.values, `${attention.address}.weights`);
+            const stage = document.machine.stacks.length > 1 ? `${sequenceName(attention.stack.sequence, words)}, ` : "";
+            const label = `${stage}${layerName(attention.layer, words)}`;
             return (
               <div class="layer-of-heads" key={attention.address}>
-                <span class="layer-name">{layerName(attention.layer, words)}</span>
+                <span class="layer-name">{label}</span>
                 {Array.from({ length: attention.heads ?? 0 }, (_, head) => (
                   <button
                     type="button"
                     class="over"
                     key={head}
-                    aria-label={`${layerName(attention.layer, words)}, ${words.head} ${head + 1}, ${name}`}
+                    aria-label={`${label}, ${words.head} ${head + 1}, ${name}`}
                     onClick={() => go({ view: "attention", at: attention.address, head, cell: null })}
                   >
-                    {weights && <Layer grey={grey} over={lit(weights.part(head))} size={96} label="" />}
+                    {weights && <Layer grey={grey} {...lit(picture, attention, weights.part(head), from)} size={96} label="" />}
                   </button>
                 ))}
               </div>
@@ -66,6 +71,31 @@ function Patches({ picture, grid }: { picture: Picture; grid: [number, number] }
       </div>
     </>
   );
+}
+
+/** Which token stands at a place of the picture; the class token, where there is one. */
+function rowAt(grid: Picture["grids"][string] | undefined, from: Place | null): number | null {
+  if (!grid) return null;
+  const [rows, columns, prefix] = grid;
+  if (!from) return prefix ? 0 : null;
+  return prefix + Math.floor(from[0] * rows) * columns + Math.floor(from[1] * columns);
+}
+
+function tokenAt(document: Document, sequence: string, from: Place | null): Token | undefined {
+  return document.sequences[sequence]?.[rowAt(document.picture?.grids[sequence], from) ?? -1];
+}
+
+function markOf(picture: Picture, sequence: string, from: Place): [number, [number, number]] | null {
+  const grid = picture.grids[sequence];
+  return grid ? [(rowAt(grid, from) ?? 0) - grid[2], [grid[0], grid[1]]] : null;
+}
+
+/** A head's row as a table that lies over the picture; nothing where a stage has no class token yet. */
+function lit(picture: Picture, attention: Attention, weights: Tensor, from: Place | null): { over?: Tensor } {
+  const row = rowAt(picture.grids[attention.queries], from);
+  const keys = picture.grids[attention.keys];
+  if (row === null || !keys) return {};
+  return { over: new Tensor([keys[0], keys[1]], weights.part(row).data.slice(keys[2])) };
 }
 
 /** The picture, each gate's coefficients over it, and how probable the last class is at each place. */
@@ -108,7 +138,7 @@ interface LayerProps {
 function Layer({ grey, over, size, label, onPick, marked }: LayerProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const height = Math.round((size * grey.rows) / grey.columns);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context) return;
     context.imageSmoothingEnabled = false;

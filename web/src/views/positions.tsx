@@ -16,10 +16,12 @@ export function PositionsView() {
   const own = document.positions?.own ?? [];
   const all = (document.positions?.all ?? []).filter((encoding) => nameOf(encoding) !== (own[0] && nameOf(own[0])));
   const rope = [...own, ...all].find((encoding) => encoding.frequencies);
+  const hasOne = document.machine.stacks.some((stack) => stack.position.acts.length > 0);
   return (
     <div class="positions">
       <h2>{words.positions}</h2>
       <p class="lead">{words.positionsHint}</p>
+      {!own.length && <p class="note">{!hasOne ? words.noOwn : document.picture ? words.ownOfPicture : words.ownUnmeasured}</p>}
       <div class="encodings">
         {own.slice(0, 1).map((encoding) => (
           <Card key="own" encoding={encoding} isOwn />
@@ -41,7 +43,7 @@ function nameOf(encoding: Encoding): string {
 
 function Card({ encoding, isOwn }: { encoding: Encoding; isOwn?: boolean }) {
   const { words } = usePage();
-  const [title, text] = words.encodings[nameOf(encoding)] ?? [encoding.kind, words.yourOwn];
+  const [title, text] = words.encodings[nameOf(encoding)] ?? [encoding.kind, encoding.text ?? words.yourOwn];
   return (
     <article class={`encoding ${isOwn ? "own" : ""}`}>
       <h3>
@@ -50,6 +52,11 @@ function Card({ encoding, isOwn }: { encoding: Encoding; isOwn?: boolean }) {
       <p>
         {text} {encoding.untrained && <em>({words.untrained})</em>}
       </p>
+      {encoding.fault && (
+        <p class="note">
+          {words.unmeasured} {encoding.fault}
+        </p>
+      )}
       {ACTS.map((act) => {
         const acting = encoding[act];
         return acting && <ActingOf key={act} act={act} acting={acting} name={title} />;
@@ -60,7 +67,7 @@ function Card({ encoding, isOwn }: { encoding: Encoding; isOwn?: boolean }) {
 
 function ActingOf({ act, acting, name }: { act: Act; acting: Acting; name: string }) {
   const { words } = usePage();
-  const [place, width] = useWidth<HTMLDivElement>(300);
+  const [place, width] = useWidth<HTMLDivElement>("encoding", 300);
   const picture = unpack(acting.picture);
   const room = Math.max(120, width - 2);
   return (
@@ -103,7 +110,7 @@ function Curve({ acting, width, label }: { acting: Acting; width: number; label:
         {acting.similarity.map((row, head) => (
           <path key={head} d={path(row) ?? ""} style={{ opacity: 1 - head * 0.18 }} />
         ))}
-        {[0, 16, 32].map((tick) => (
+        {[0, 16, 32].filter((tick) => tick < length).map((tick) => (
           <text key={tick} class="tick" x={x(tick)} y={HEIGHT + 10} text-anchor="middle">
             {tick}
           </text>

@@ -13,8 +13,8 @@ export function TourView() {
   const at = language === "en" ? 0 : 1;
   return (
     <div class="tour-start">
-      <h2>{words.tour}</h2>
-      <p class="lead">{words.tourHint}</p>
+      <h2>{words.tour(steps.length)}</h2>
+      <p class="lead">{steps.length ? words.tourHint : words.noTour}</p>
       <ol>
         {steps.map((step, number) => (
           <li key={number}>
@@ -30,9 +30,11 @@ export function TourView() {
           </li>
         ))}
       </ol>
-      <button type="button" class="primary" onClick={() => steps[0] && go({ ...NOWHERE, ...steps[0].state, tour: 1 })}>
-        {words.tourStart}
-      </button>
+      {steps.length > 0 && (
+        <button type="button" class="primary" onClick={() => steps[0] && go({ ...NOWHERE, ...steps[0].state, tour: 1 })}>
+          {words.tourStart}
+        </button>
+      )}
     </div>
   );
 }
@@ -67,7 +69,7 @@ export function TourCard() {
     }
   };
   return (
-    <aside class="tour-card" aria-label={words.tour}>
+    <aside class="tour-card" aria-label={words.tour(steps.length)}>
       <header>
         <span class="count">{words.tourOf(state.tour, steps.length)}</span>
         <h2>{step.title[at]}</h2>

@@ -3,20 +3,37 @@ import { useState } from "preact/hooks";
 import { runModel } from "../api";
 import { usePage } from "../context";
 import { attentionsOf, type Document, type Outcome, type RunOptions } from "../document";
-import { layerName } from "../words/meaning";
+import type { Words } from "../words/en";
+import { layerName, sequenceName } from "../words/meaning";
 import { Compare } from "./compare";
 import { Order } from "./order";
 
 export function WhatIfView() {
   const { document, words } = usePage();
-  if (!attentionsOf(document.machine).length) return <p class="note">{words.noWhatIf}</p>;
+  const isFixed = !document.changeable.length;
   return (
     <div class="whatif">
       <h2>{words.whatif}</h2>
-      <p class="lead">{document.served ? words.whatifHint : words.offline}</p>
-      {document.served ? <Served /> : <Stored />}
+      {!isFixed && <p class="lead">{document.served ? words.whatifHint : words.offline}</p>}
+      {reasons(document, words).map((reason) => (
+        <p class="note" key={reason}>
+          {reason}
+        </p>
+      ))}
+      {!isFixed && (document.served ? <Served /> : <Stored />)}
     </div>
   );
+}
+
+/** Why some of what could be taken away elsewhere cannot be here. */
+function reasons(document: Document, { cannot }: Words): string[] {
+  const can = (what: string) => document.changeable.includes(what);
+  if (document.task === "segment") return [cannot.unet];
+  if (document.kind.startsWith("rnn")) return [cannot.recurrent];
+  const found = [];
+  if (!can("mask")) found.push(cannot.mask);
+  if (!can("positions")) found.push(document.kind === "conv-transformer" ? cannot.convolution : cannot.positions);
+  return found;
 }
 
 function Served() {
@@ -26,6 +43,7 @@ function Served() {
   const [after, setAfter] = useState<Document | null>(null);
   const [isRunning, setRunning] = useState(false);
   const [refused, setRefused] = useState("");
+  const can = (what: string) => document.changeable.includes(what);
   const change = (some: Partial<RunOptions>) => setOptions({ ...options, ...some });
   const run = async (some: Partial<RunOptions> = {}) => {
     const wanted = { ...options, ...some };
@@ -58,12 +76,14 @@ function Served() {
           void run();
         }}
       >
-        <label class="sentence">
-          {words.sentence}
-          <input type="text" value={options.text} onInput={(event) => change({ text: event.currentTarget.value, prefix: [] })} />
-        </label>
+        {can("text") && (
+          <label class="sentence">
+            {document.task === "fill" ? words.gapsText : document.task === "write" ? words.beginningText : words.sentence}
+            <input type="text" value={options.text} onInput={(event) => change({ text: event.currentTarget.value, prefix: [] })} />
+          </label>
+        )}
         <Switches options={options} change={change} />
-        <Heads options={options} change={change} />
+        {can("heads") && <Heads options={options} change={change} />}
         <div class="buttons">
           <button type="submit" class="primary" disabled={isRunning}>
             {isRunning ? words.running : words.run}
@@ -76,7 +96,7 @@ function Served() {
               type="button"
               onClick={() => {
                 setDocument({ ...document, ...after });
-                go({ view: "attention", cell: null });
+                go({ view: document.machine.stacks.length ? "attention" : "writing", cell: null });
               }}
             >
               {words.useIt}
@@ -89,28 +109,38 @@ function Served() {
           </p>
         )}
       </form>
-      <Compare before={before} after={after} onForce={force} />
-      {document.languages[0] === "zh" && <Order />}
+      {document.task === "fill" && !(after ?? before).steps.length && <p class="note">{words.noGap}</p>}
+      <Compare before={before} after={after} {...(can("force") ? { onForce: force } : {})} />
+      {document.languages[0] === "zh" && can("positions") && <Order />}
     </>
   );
 }
 
 function Switches({ options, change }: { options: RunOptions; change: (some: Partial<RunOptions>) => void }) {
-  const { words } = usePage();
+  const { document, words } = usePage();
   const temperature = options.temperature ?? 0;
+  const can = (what: string) => document.changeable.includes(what);
   return (
     <div class="switches">
-      <label class="check" title={words.maskOffHint}>
-        <input type="checkbox" checked={options.mask_off} onChange={(event) => change({ mask_off: event.currentTarget.checked })} />
-        {words.maskOff}
-      </label>
-      <label class="check" title={words.positionsOffHint}>
-        <input type="checkbox" checked={options.positions_off} onChange={(event) => change({ positions_off: event.currentTarget.checked })} />
-        {words.positionsOff}
-      </label>
-      <Slider name={words.beamSize} value={options.beam} min={1} max={8} step={1} set={(beam) => change({ beam })} />
-      <Slider name={words.lengthPenalty} value={options.alpha} min={0} max={3} step={0.1} set={(alpha) => change({ alpha })} />
-      <Slider name={words.temperature} value={temperature} min={0} max={2} step={0.1} set={(t) => change({ temperature: t || null })} />
+      {can("mask") && (
+        <label class="check" title={words.maskOffHint}>
+          <input type="checkbox" checked={options.mask_off} onChange={(event) => change({ mask_off: event.currentTarget.checked })} />
+          {words.maskOff}
+        </label>
+      )}
+      {can("positions") && (
+        <label class="check" title={document.picture ? words.positionsOff : words.positionsOffHint}>
+          <input type="checkbox" checked={options.positions_off} onChange={(event) => change({ positions_off: event.currentTarget.checked })} />
+          {words.positionsOff}
+        </label>
+      )}
+      {can("search") && (
+        <>
+          <Slider name={words.beamSize} value={options.beam} min={1} max={8} step={1} set={(beam) => change({ beam })} />
+          <Slider name={words.lengthPenalty} value={options.alpha} min={0} max={3} step={0.1} set={(alpha) => change({ alpha })} />
+        </>
+      )}
+      {can("temperature") && <Slider name={words.temperature} value={temperature} min={0} max={2} step={0.1} set={(t) => change({ temperature: t || null })} />}
       {temperature > 0 && <Slider name={words.seed} value={options.seed} min={0} max={20} step={1} set={(seed) => change({ seed })} />}
     </div>
   );
@@ -168,13 +198,14 @@ function Stored() {
   const { document, words } = usePage();
   const [chosen, choose] = useState(0);
   const stored = document.whatifs ?? [];
+  if (!stored.length) return <p class="note">{words.noWhatIf}</p>;
   const nameOf = ({ options }: Outcome) => {
     if (options.mask_off) return words.maskOff;
     if (options.positions_off) return words.positionsOff;
     const [address, head] = options.heads_off[0] ?? ["", 0];
     const attention = attentionsOf(document.machine).find((each) => each.address === address);
     const kind = attention?.kind === "cross" ? words.cross : words.self;
-    return `${attention?.stack.address} · ${kind} · ${layerName(attention?.layer ?? 0, words)} · ${words.head} ${head + 1}`;
+    return `${attention && sequenceName(attention.stack.address, words)} · ${kind} · ${layerName(attention?.layer ?? 0, words)} · ${words.head} ${head + 1}`;
   };
   return (
     <>

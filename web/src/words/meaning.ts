@@ -12,6 +12,16 @@ const PATCHES = {
   zh: "图片一行一行地切成小块；数字是小块的位置。",
 };
 
+const MAPPED = {
+  en: "A convolution makes each place of the picture one vector: from here on a place is a token.",
+  zh: "卷积把图片的每一处变成一个向量：从这里起，每一处就是一个词元。",
+};
+
+const CLASS = {
+  en: { title: "The class", text: "Softmax makes probabilities of the scores: one for each class that the model knows." },
+  zh: { title: "类别", text: "softmax 把分数变成概率：模型认识的每个类别一个。" },
+};
+
 const languageOf = (words: Words) => (words === en ? "en" : "zh");
 
 /** Which kind of part an address is. */
@@ -19,7 +29,7 @@ export function kindOf(document: Document, at: string): Kind {
   if (at.startsWith("tokens:")) return "tokens";
   if (at === "words") return "words";
   if (at === "logits" || document.machine.stacks.some((stack) => stack.address === at)) return "output";
-  if (/(^|_)embedding$|^patches$/.test(at)) return "embedding";
+  if (/(^|_)embedding$|^patches$|\.embed$/.test(at)) return "embedding";
   if (/\.input$/.test(at)) return "position";
   if (/norm\d?$/.test(at)) return "norm";
   const attention = attentionsOf(document.machine).find((each) => each.address === at);
@@ -34,13 +44,20 @@ export function describe(document: Document, at: string, words: Words): Describe
   const kind = kindOf(document, at);
   const known = PARTS[language][kind];
   const names = NAMES[language];
-  if (at === "tokens:patches") return { title: names["patches"] ?? "", text: language === "en" ? PATCHES.en : PATCHES.zh };
-  if (kind === "tokens") return { ...known, title: `${names[at.slice(7)] ?? at.slice(7)}` };
-  if (kind === "output") return { ...known, title: (at === "encoder" ? names["memory"] : at === "logits" ? names["logits"] : known.title) ?? "" };
+  if (kind === "tokens") return { ...known, title: sequenceName(at.slice(7), words), ...(document.picture && { text: PATCHES[language] }) };
+  if (kind === "embedding" && document.picture) return { title: known.title, text: MAPPED[language], formula: "x = conv(picture)" };
+  if (kind === "output") return { ...known, title: (at === "encoder" ? names["memory"] : at === "logits" ? names[document.picture ? "classes" : "logits"] : known.title) ?? "" };
+  if (kind === "words" && document.picture) return { ...known, ...CLASS[language] };
   if (kind === "layer") return { ...known, title: layerName(Number(at.split(".").at(-1)), words) };
   if (kind === "position" && !document.machine.stacks.some((s) => at.startsWith(`${s.address}.`) && s.position.acts.includes("embed")))
     return { title: known.title, text: known.text };
   return known;
+}
+
+/** What a sequence of tokens is called; the stages of a picture by their number. */
+export function sequenceName(sequence: string, words: Words): string {
+  const stage = /^stage(\d+)/.exec(sequence)?.[1];
+  return stage ? words.stage(Number(stage) + 1) : (NAMES[languageOf(words)][sequence] ?? sequence);
 }
 
 export function layerName(number: number, words: Words): string {
@@ -54,7 +71,7 @@ export function labelOf(document: Document, box: Box, words: Words): { text: str
   if (box.kind === "tokens") {
     const sequence = box.at.slice(7);
     const tokens = document.sequences[sequence] ?? [];
-    return { text: tokens.map(shown).join(" "), full: `${names[sequence] ?? sequence}: ${tokens.map(shown).join(" ")}` };
+    return { text: tokens.map(shown).join(" "), full: `${sequenceName(sequence, words)}: ${tokens.map(shown).join(" ")}` };
   }
   if (box.kind === "words") {
     const text = document.written.map(shown).join(" ");
