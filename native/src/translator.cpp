@@ -10,13 +10,19 @@ namespace prosector {
 
 namespace {
 
-// Sources that wait, the longest first, so that at the end short ones are left.
+// Sources that wait, the longest first, so that at the end short ones are left. What each of a team takes first, `most`
+// at once, is dealt out by turns: all begin with as much.
 class Queue {
   public:
-    explicit Queue(const std::vector<Source>& sources) : sources_(sources), order_(sources.size()) {
-        std::iota(order_.begin(), order_.end(), 0);
-        std::stable_sort(order_.begin(), order_.end(),
+    Queue(const std::vector<Source>& sources, int most, int team) : sources_(sources) {
+        std::vector<int> sorted(sources.size());
+        std::iota(sorted.begin(), sorted.end(), 0);
+        std::stable_sort(sorted.begin(), sorted.end(),
                          [&](int a, int b) { return sources[a].ids.size() > sources[b].ids.size(); });
+        const int first = std::min(int(sorted.size()), most * team);
+        for (int one = 0; one < team; ++one)
+            for (int i = one; i < first; i += team) order_.push_back(sorted[i]);
+        order_.insert(order_.end(), sorted.begin() + first, sorted.end());
     }
 
     // The next ones: as many as there is room for, but no more than an even share.
@@ -92,10 +98,11 @@ std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source
                                                         int threads) {
     check(sources, how);
     std::vector<std::vector<Hypothesis>> found(sources.size());
-    Queue queue(sources);
+    if (sources.empty()) return found;
     const int n = int(sources.size()), team_size = std::max(1, std::min(threads, n));
     const auto shares = [](int whole, int of) { return (whole + of - 1) / of; };  // the larger ones
     const int share = shares(n, team_size), most = shares(share, shares(share, std::max(1, most_rows() / how.width())));
+    Queue queue(sources, most, team_size);
     std::exception_ptr fault;
     const auto work_on = [&] {
         auto work = borrow();
