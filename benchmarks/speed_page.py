@@ -99,6 +99,35 @@ def decoding(logs: Logs) -> Table:
     return (*head, "BLEU, ours / theirs"), rows
 
 
+def shortlist(logs: Logs) -> Table:
+    """The core with and without a shortlist, each at its best: speed and BLEU."""
+    rows = []
+    for record in records(logs, ("shipped",), "decoding"):
+        rates = report.rates_of("decoding", record)
+        plain = max((name for name in rates if name.startswith("prosector,")), key=lambda name: rates[name].median)
+        for short in (name for name in rates if name.startswith("prosector with a shortlist")):
+            gain = rates[short].median / rates[plain].median
+            bleu = (f"{record['entries'][name]['bleu']:.2f}" for name in (plain, short))
+            key = str(record["model"]), str(record["beam"]), str(record["n"])
+            rows.append((*key, rate(rates[plain]), rate(rates[short]), f"{gain:.2f}", *bleu))
+    head = ("model", "beam", "sentences", "all words, tokens/s", "shortlist, tokens/s", "×", "BLEU", "BLEU, shortlist")
+    return head, rows
+
+
+def scaling(logs: Logs) -> Table:
+    """What the formulas of docs/scaling.md say a step takes, and what it takes."""
+    rows = [
+        (
+            one["step"],
+            f"{1e3 * one['computed']:,.1f}",
+            f"{1e3 * one['measured']:,.1f}",
+            f"{one['measured'] / one['computed']:.2f}",
+        )
+        for one in logs["scaling"]["scaling"]
+    ]
+    return ("step", "computed, ms", "measured, ms", "measured / computed"), rows
+
+
 def everybody(files: Sequence[str]) -> Callable[[Logs], Table]:
     """All engines, tokens a second, and how often each writes what our float32 model writes."""
 
@@ -167,6 +196,8 @@ TABLES: dict[str, tuple[tuple[str, ...], Callable[[Logs], Table]]] = {  # what e
     "decoding": (DECODING, decoding),
     "everybody, made up": (MADE_UP, everybody(MADE_UP)),
     "everybody, shipped": (SHIPPED, everybody(SHIPPED)),
+    "shortlist": (("shipped",), shortlist),
+    "scaling": (("scaling",), scaling),
     "tokenising": (("tokenising",), tokenising),
     "long": (("long",), of_long(0)),
     "long steps": (("long",), of_long(1)),

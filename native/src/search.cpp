@@ -2,6 +2,12 @@
 
 namespace prosector {
 
+namespace {
+
+constexpr int MANY = 6;  // rows from which one product with all words is cheaper than one with few for each
+
+}  // namespace
+
 Hypothesis hypothesis(std::vector<int> ids, double log_p, bool finished, double alpha) {
     const double score = normalised(log_p, ids.size() + finished, alpha);
     return {std::move(ids), log_p, score, finished};
@@ -36,7 +42,6 @@ void Searches::begin(const std::vector<Numbered>& sources) {
         if (how_.shortlisted) {
             one.words = std::make_unique<Words>();
             one.words->ids = shortlist_.of(source.ids, model_.target_words);
-            one.words->map = model_.output.only(one.words->ids);
         }
         one.writing = (how_.width() == 1 ? greedy_or_sampling : beam)(source, how_, vocabulary_);
         one.rows.push_back({vocabulary_.first, one.memory.get(), {}});
@@ -71,19 +76,28 @@ std::vector<Searches::Found> Searches::step() {
     return found;
 }
 
-// The logits of every search's rows.
+// The logits of every search's rows. With a shortlist, those of its words alone: by a map of their own, or, where many
+// searches have a row each, out of all, since the rows of one product share its weights. The numbers are the same.
 std::vector<std::vector<Outlook>> Searches::outlooks(const float* x, int rows) {
     const int d = model_.shape.d_model, n = model_.output.n;
+    const bool of_all = !how_.shortlisted || (rows >= MANY && rows == n_running());
     work_.logits.resize(std::size_t(rows) * n);
     float* logits = work_.logits.data();
-    if (!how_.shortlisted) work_.linear(model_.output, x, rows, logits);
+    if (of_all) work_.linear(model_.output, x, rows, logits);
     std::vector<std::vector<Outlook>> all;
-    for (const Running& one : running_) {
-        const int some = int(one.rows.size()), n_words = one.words ? one.words->map.n : n;
-        if (one.words) work_.linear(one.words->map, x, some, logits);
+    for (Running& one : running_) {
+        const int some = int(one.rows.size()), n_words = one.words ? int(one.words->ids.size()) : n;
+        if (one.words && !of_all) {
+            if (!one.words->map.n) one.words->map = model_.output.only(one.words->ids);
+            work_.linear(one.words->map, x, some, logits);
+        }
         all.emplace_back();
-        for (int row = 0; row < some; ++row, logits += n_words)
+        for (int row = 0; row < some; ++row) {
+            if (one.words && of_all)
+                for (int i = 0; i < n_words; ++i) logits[i] = logits[one.words->ids[i]];  // ids ascend: none is lost
             all.back().push_back({logits, n_words, one.words ? one.words->ids.data() : nullptr});
+            logits += of_all ? n : n_words;
+        }
         x += std::size_t(some) * d;
     }
     return all;

@@ -17,7 +17,7 @@ struct Shortlist {
     std::vector<int> of(const std::vector<int>& source, int n_words) const;
 };
 
-// Some words, ascending, and the map to their logits alone.
+// Some words, ascending, and the map to their logits alone, once it is needed.
 struct Words {
     std::vector<int> ids;
     Linear map;
