@@ -39,7 +39,9 @@ def test_figures_as_json_and_translations_as_a_table(evaluate, translated, tmp_p
 @pytest.fixture
 def translated(prosector, model):
     """What `translate` says of the first eight sentences."""
-    return prosector("translate", "--model", model, *(zh for _, zh in PAIRS[:8])).out.splitlines()
+    return prosector(
+        "translate", "--engine", "pytorch", "--model", model, *(zh for _, zh in PAIRS[:8])
+    ).out.splitlines()
 
 
 def test_columns_and_files_side_by_side(evaluate, prosector, model, tmp_path):

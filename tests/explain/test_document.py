@@ -9,6 +9,7 @@ import torch
 
 from prosector.data.batching import pad
 from prosector.explain.arrays import packed
+from prosector.explain.explainer import Explainer
 from prosector.explain.options import RunOptions, options_from
 from prosector.explain.translation import translate
 from prosector.observe import observe
@@ -140,7 +141,7 @@ def test_a_temperature_flattens_and_draws_the_same_again(translator):
 )
 def test_what_cannot_be_run_is_said_in_one_line(translator, given, says):
     with pytest.raises(ValueError, match=says) as caught:
-        translate(translator, options_from(given))
+        Explainer("zh-en", translator).run(options_from(given))
     assert "\n" not in str(caught.value)
 
 
