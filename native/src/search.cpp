@@ -2,12 +2,6 @@
 
 namespace prosector {
 
-namespace {
-
-constexpr int MANY = 6;  // rows from which one product with all words is cheaper than one with few for each
-
-}  // namespace
-
 Hypothesis hypothesis(std::vector<int> ids, double log_p, bool finished, double alpha) {
     const double score = normalised(log_p, ids.size() + finished, alpha);
     return {std::move(ids), log_p, score, finished};
@@ -47,6 +41,7 @@ void Searches::begin(const std::vector<Numbered>& sources) {
         one.rows.push_back({vocabulary_.first, one.memory.get(), {}});
         running_.push_back(std::move(one));
     }
+    several_ = several_ || running_.size() > 1;
 }
 
 std::vector<Searches::Found> Searches::step() {
@@ -76,11 +71,11 @@ std::vector<Searches::Found> Searches::step() {
     return found;
 }
 
-// The logits of every search's rows. With a shortlist, those of its words alone: by a map of their own, or, where many
+// The logits of every search's rows. With a shortlist, those of its words alone: by a map of their own, or, where several
 // searches have a row each, out of all, since the rows of one product share its weights. The numbers are the same.
 std::vector<std::vector<Outlook>> Searches::outlooks(const float* x, int rows) {
     const int d = model_.shape.d_model, n = model_.output.n;
-    const bool of_all = !how_.shortlisted || (rows >= MANY && rows == n_running());
+    const bool of_all = !how_.shortlisted || (several_ && how_.width() == 1);
     work_.logits.resize(std::size_t(rows) * n);
     float* logits = work_.logits.data();
     if (of_all) work_.linear(model_.output, x, rows, logits);

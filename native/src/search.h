@@ -115,6 +115,7 @@ class Searches {
     const Vocabulary& vocabulary_;
     const Shortlist& shortlist_;
     std::vector<Running> running_;
+    bool several_ = false;  // whether there was more than one at a time
 };
 
 // A row of logits without what must not come.

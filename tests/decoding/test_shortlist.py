@@ -71,6 +71,17 @@ def test_only_its_words_are_written_and_their_log_p_is_among_them(kernels, decod
 
 
 @needs_core
+@pytest.mark.parametrize("beam", [1, 4])
+def test_alone_or_in_company_a_source_has_the_same_targets(beam):
+    """Though alone its words have a product of their own, and in company they may be taken out of all."""
+    folder, model = made()
+    compiled = native.compiled(folder, arrays_of(model, native.n_rows(folder)), [2] * V, "", random_shortlist())
+    decoding = DecodingConfig(beam=beam, shortlist=True)
+    together = native.searched(compiled, SOURCES, [12] * len(SOURCES), [], [], decoding, 2)
+    assert together == [native.searched(compiled, [source], [12], [], [], decoding, 1)[0] for source in SOURCES]
+
+
+@needs_core
 def test_what_is_in_the_folder_is_used_where_it_is_asked_for(tmp_path):
     folder, model = made()
     characters = CharacterTokenizer([chr(code) for code in range(0x4E00, 0x4E00 + V - 4)])
