@@ -34,7 +34,7 @@ def test_without_one_the_command_that_makes_it_is_named(prosector, model):
     assert "prosector shortlist makes one" in result.err
     result = prosector("translate", "--model", model, "--engine", "pytorch", "--shortlist", "我喜欢猫。")
     assert result.code == 2
-    assert "use --engine native" in result.err
+    assert "only the native core has one; leave out --engine pytorch" in result.err
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 from tests.decoding.rounded import V, made
 
+import prosector
 from prosector.config.decoding import decoding_from
 from prosector.decoding import native
 from prosector.decoding.folder import write_model
@@ -57,3 +58,16 @@ def test_half_of_a_character_is_not_shown():
     bits = list(NativeTranslator.load(find_model("en-zh")).stream("The 𠮷 野 restaurant 🎉 and 龘.", beam=1))
     assert "�" not in "".join(bits[:-2])
     assert len(bits) > 3
+
+
+@needs_core
+def test_the_core_is_loaded_by_name():
+    translator = prosector.load("zh-en", engine="native")
+    assert isinstance(translator, NativeTranslator)
+    bits = list(translator.stream("我喜欢深度学习。", beam=1))
+    assert "".join(bits) == "I like deep learning."
+    assert len([bit for bit in bits if bit]) > 2
+    with pytest.raises(ValueError, match="engine 'abacus': there are pytorch and native"):
+        prosector.load("zh-en", engine="abacus")
+    with pytest.raises(ValueError, match="gpt cannot translate"):
+        prosector.load("gpt", engine="native")

@@ -126,7 +126,9 @@ class TextTranslator(FromFolder, ABC):
     def require(self, decoding: DecodingConfig) -> None:
         """Raises ValueError if this engine cannot decode so."""
         if decoding.shortlist:
-            raise ValueError("shortlist: only the native core has one; use --engine native, or leave it out")
+            raise ValueError(
+                'shortlist: only the native core has one; use --engine native (in Python load(…, engine="native"))'
+            )
 
     def plan(self, text: str, decoding: DecodingConfig) -> list[Piece]:
         """A text's pieces in order; one that stays as it is has its candidate already."""
