@@ -76,7 +76,7 @@ def explain(
     beam: Beam = 4,
     parts: Parts = None,
 ) -> None:
-    check_files(html, figure)
+    check_files(html, figure, width)
     if figure is None and (at, head, width) != (None, None, None):
         raise ValueError("--at, --head and --width say how --figure FILE is drawn; give that too")
     with Doing(sys.stderr) as doing:
@@ -119,16 +119,17 @@ def note_gaps(explainer: Explainer, text: str, doing: Doing) -> None:
         doing.note(f"no {MASK} in the text: the page shows how it is read, and there is no word to guess")
 
 
-def check_files(html: Path | None, figure: Path | None) -> None:
-    """Raises ValueError if what shall be written has a name of another kind, or no folder."""
+def check_files(html: Path | None, figure: Path | None, width: float | None) -> None:
+    """Raises ValueError if what shall be written has a name of another kind, no folder, or an impossible width."""
     if html is not None and figure is not None:
         raise ValueError(f"--html {html} or --figure {figure}? leave one out")
     if html is not None and html.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--html {html}: a page is written as .html")
     if figure is not None:
-        from prosector.explain.figure import check_name
+        from prosector.explain.figure import check_name, check_width
 
         check_name(figure)
+        check_width(width)
     for option, file in (("--html", html), ("--figure", figure)):
         if file is not None and not file.resolve().parent.is_dir():
             raise ValueError(f"{option} {file}: there is no folder {file.parent}")

@@ -109,8 +109,7 @@ def draw(
 
     from prosector.explain import drawing
 
-    if width is not None and not WIDTHS[0] <= width <= WIDTHS[1]:
-        raise ValueError(f"--width {width:g}: a figure is {WIDTHS[0]:g} to {WIDTHS[1]:g} inches wide")
+    check_width(width)
     found = attentions(document)
     at = (at or next(reversed(found), CANDIDATES)).removesuffix(".weights")
     if at == ALIGNMENT:
@@ -142,6 +141,12 @@ def text_of(document: dict[str, Any]) -> str:
     tokens += [candidate["token"] for step in document["steps"] for candidate in step["candidates"]]
     tokens += (document["tree"] or {"tokens": {}})["tokens"].values()
     return "".join(token["text"] for token in tokens) + "…"
+
+
+def check_width(width: float | None) -> None:
+    """Raises ValueError if a figure cannot be so wide."""
+    if width is not None and not WIDTHS[0] <= width <= WIDTHS[1]:
+        raise ValueError(f"--width {width:g}: a figure is {WIDTHS[0]:g} to {WIDTHS[1]:g} inches wide")
 
 
 def check_name(path: Path) -> None:
