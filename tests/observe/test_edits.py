@@ -46,6 +46,7 @@ def test_without_a_head_is_without_its_columns_of_the_output_map(kind, kernel):
     make, inputs = KINDS[kind]
     model = make(kernel=kernel)
     found = [path for path, module in model.named_modules() if isinstance(module, MultiHeadAttention)]
+    assert found
     for address in found:
         head = model.get_submodule(address).n_heads - 1
         with torch.no_grad(), observe(model, keep=()) as seen:

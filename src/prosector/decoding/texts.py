@@ -114,9 +114,11 @@ class TextTranslator(FromFolder, ABC):
         for piece in self.plan(checked([text])[0], how):
             shown = ""
             for grown in [piece.candidates[0].text] if piece.candidates else self.growing(piece, how):
-                yield grown[len(shown) :]
+                if grown != shown:
+                    yield grown[len(shown) :]
                 shown = grown
-            yield piece.after
+            if piece.after:
+                yield piece.after
 
     def growing(self, piece: Piece, decoding: DecodingConfig) -> Iterator[str]:
         """The translation of a piece while it is written, each text beginning with the one before it."""
