@@ -65,10 +65,11 @@ void halve(const float* x, std::size_t n, Half* out) {
 }
 
 // All logits of a target.
-std::vector<float> logits_of(const Model& model, const Kernels& kernels, const std::vector<int>& source,
-                             const std::vector<int>& target, int first_token) {
-    watch.kernels = &kernels;
-    Kernels watched = kernels;
+std::vector<float> logits_of(const Side& side, const std::vector<int>& source, const std::vector<int>& target,
+                             int first_token) {
+    const Model& model = side.model;
+    watch.kernels = &side.kernels;
+    Kernels watched = side.kernels;
     watched.quantise = quantise;
     watched.halve = halve;
     Work work(watched, model);
@@ -92,13 +93,13 @@ void Agreement::add(const Agreement& other) {
     logits = std::max(logits, other.logits);
 }
 
-Agreement in_step(const Model& model, const Kernels& one, const Kernels& other, const std::vector<int>& source,
-                  const std::vector<int>& target, int first_token) {
+Agreement in_step(const Side& one, const Side& other, const std::vector<int>& source, const std::vector<int>& target,
+                  int first_token) {
     Agreement agreement;
     watch = Watch{};
-    const auto mine = logits_of(model, one, source, target, first_token);
+    const auto mine = logits_of(one, source, target, first_token);
     watch.agreement = &agreement;
-    const auto yours = logits_of(model, other, source, target, first_token);
+    const auto yours = logits_of(other, source, target, first_token);
     for (std::size_t i = 0; i < mine.size(); ++i)
         agreement.logits = std::max(agreement.logits, std::fabs(double(mine[i]) - double(yours[i])));
     return agreement;

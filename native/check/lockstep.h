@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels.h"
-#include "model.h"
+#include "build.h"
 
 namespace prosector {
 
@@ -23,8 +22,16 @@ struct Agreement {
     void add(const Agreement& other);
 };
 
+// A model as some kernels read it.
+struct Side {
+    Side(const Settings& settings, const Arrays& arrays, const std::string& name)
+        : kernels(choose(name)), model(build(settings, arrays, kernels)) {}
+    const Kernels& kernels;
+    Model model;
+};
+
 // Both read a source and write one target of it.
-Agreement in_step(const Model& model, const Kernels& one, const Kernels& other, const std::vector<int>& source,
-                  const std::vector<int>& target, int first_token);
+Agreement in_step(const Side& one, const Side& other, const std::vector<int>& source, const std::vector<int>& target,
+                  int first_token);
 
 }  // namespace prosector

@@ -74,7 +74,7 @@ int translate(const Case& given, int threads, const std::vector<std::string>& na
 
 int compare(const Case& given, const std::string& one, const std::string& other) {
     auto here = translator_of(given, one), there = translator_of(given, other);
-    const Model model = build(given.settings, given.arrays);
+    const Side mine(given.settings, given.arrays, one), yours(given.settings, given.arrays, other);
     Agreement agreement;
     for (const Way& way : given.ways) {
         const auto ours = here.search(given.sources, way.how, 1), theirs = there.search(given.sources, way.how, 1);
@@ -82,7 +82,7 @@ int compare(const Case& given, const std::string& one, const std::string& other)
         for (std::size_t i = 0; i < ours.size(); ++i) {
             alike += ours[i][0].ids == theirs[i][0].ids;
             for (const Hypothesis* written : {&ours[i][0], &theirs[i][0]})
-                agreement.add(in_step(model, choose(one), choose(other), given.sources[i].ids, written->ids, given.vocabulary.first));
+                agreement.add(in_step(mine, yours, given.sources[i].ids, written->ids, given.vocabulary.first));
         }
         std::printf("%s and %s, %s: %d of %zu targets alike\n", one.c_str(), other.c_str(), way.name.c_str(), alike, ours.size());
     }

@@ -5,21 +5,28 @@
 
 #include <cstdint>
 
+#include "linear.h"
 #include "unroll.h"
 
+constexpr int W = 8;
+#include "vectors.h"
+
+namespace prosector {
 namespace {
 
-constexpr int W = 8, ROWS = 4, BLOCKS = 1, OFFSET = 0;
+constexpr int ROWS = 4, BLOCKS = 1, OFFSET = 0;
+constexpr int STEP = BLOCKS * BLOCK * 4;  // bytes of weights of the same four inputs
 constexpr const char* NAME = "avx2";
 
 // Sums of products of R rows with 16 outputs: R x 2 registers of 8 sums.
-template <int R>
-inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4, std::int32_t* sums) {
+template <int R, class Start, class Then>
+ALWAYS void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4, Start start, Then then) {
     const __m256i ones = _mm256_set1_epi16(1);
     __m256i sum[R][2];
-    UNROLL for (int row = 0; row < R; ++row) sum[row][0] = sum[row][1] = _mm256_setzero_si256();
+    UNROLL for (int row = 0; row < R; ++row)
+        UNROLL for (int half = 0; half < 2; ++half) sum[row][half] = __m256i(start(half));
     for (int k = 0; k < k4; ++k) {
-        const auto* at = reinterpret_cast<const __m256i*>(w + std::size_t(k) * 64);
+        const auto* at = reinterpret_cast<const __m256i*>(w + std::size_t(k) * STEP);
         const __m256i weights[2] = {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
         UNROLL for (int row = 0; row < R; ++row) {
             const __m256i inputs = _mm256_set1_epi32(*reinterpret_cast<const int*>(x + std::size_t(row) * stride + k * 4));
@@ -30,9 +37,8 @@ inline void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4
             }
         }
     }
-    UNROLL for (int row = 0; row < R; ++row)
-        UNROLL for (int half = 0; half < 2; ++half)
-            _mm256_store_si256(reinterpret_cast<__m256i*>(sums + row * 16 + half * 8), sum[row][half]);
+    UNROLL for (int half = 0; half < 2; ++half)
+        UNROLL for (int row = 0; row < R; ++row) then(row, half, vi(sum[row][half]));
 }
 
 // Floats of 16 bits, and of 32.
@@ -43,7 +49,15 @@ inline void narrow(std::uint16_t* p, __m256 v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
+// The low byte of each number.
+ALWAYS void keep_low_bytes(std::uint8_t* p, vi v) {
+    const __m256i first = _mm256_shuffle_epi8(__m256i(v), _mm256_set1_epi32(0x0c080400));
+    const std::int32_t halves[2] = {_mm256_extract_epi32(first, 0), _mm256_extract_epi32(first, 4)};
+    std::memcpy(p, halves, sizeof halves);
+}
+
 }  // namespace
+}  // namespace prosector
 
 #include "body.h"
 

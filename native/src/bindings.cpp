@@ -65,8 +65,10 @@ std::vector<std::vector<float>> linear_of(Floats x, Floats w, Floats b, const st
     if (x.ndim() != 2 || w.ndim() != 2 || b.ndim() != 1 || x.shape(1) != w.shape(1) || b.shape(0) != w.shape(0))
         throw std::invalid_argument("give x [rows, k], w [n, k] and b [n]");
     const int rows = int(x.shape(0)), n = int(w.shape(0)), k = int(w.shape(1));
-    const Linear map(w.data(), b.data(), n, k);
-    Work work(choose(kernels), Model());
+    Pages pages;
+    const Kernels& chosen = choose(kernels);
+    const Linear map(w.data(), b.data(), n, k, chosen.blocks, pages);
+    Work work(chosen, Model());
     Buffer<float> y(std::size_t(rows) * n);
     work.linear(map, x.data(), rows, y.data());
     std::vector<std::vector<float>> found;

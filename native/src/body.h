@@ -1,123 +1,13 @@
-// The kernels, written once with vectors of W floats, by the compiler's own vector types. A file for a kind of machine
-// defines W, NAME, OFFSET, ROWS, BLOCKS and `tile`, and includes this; everything here is its own.
-//
-// Sums of integers are exact, so that all kinds give the same ones; floats differ in the last digit at most.
+// The kernels, written once with the vectors of `vectors.h`. A file for a kind of machine defines NAME, OFFSET, ROWS,
+// BLOCKS, `tile`, `widen` and `narrow`, and includes this.
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <utility>
 
 #include "kernels.h"
 #include "unroll.h"
 
 namespace prosector {
 namespace {
-
-// Small enough that a call would cost more; the compiler is not asked.
-#define ALWAYS inline __attribute__((always_inline))
-
-constexpr float INFINITE = std::numeric_limits<float>::infinity();
-
-template <int N>
-struct Lanes {
-    typedef float floats __attribute__((vector_size(N * 4)));
-};
-using vf = Lanes<W>::floats;
-typedef std::int32_t vi __attribute__((vector_size(W * 4)));
-typedef std::uint8_t vb __attribute__((vector_size(W)));
-
-ALWAYS vf load(const float* p) {
-    vf v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
-}
-ALWAYS void store(float* p, vf v) { std::memcpy(p, &v, sizeof v); }
-ALWAYS vf all(float x) { return vf{} + x; }
-ALWAYS vf larger(vf a, vf b) { return a > b ? a : b; }
-ALWAYS vf smaller(vf a, vf b) { return a < b ? a : b; }
-ALWAYS vf absolute(vf v) {
-    vi bits;
-    std::memcpy(&bits, &v, sizeof v);
-    bits &= 0x7fffffff;
-    std::memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-// The first n < W floats, and `other` in place of the rest.
-ALWAYS vf load_some(const float* p, int n, float other = 0.0f) {
-    vf v = all(other);
-    std::memcpy(&v, p, n * sizeof(float));
-    return v;
-}
-ALWAYS void store_some(float* p, vf v, int n) { std::memcpy(p, &v, n * sizeof(float)); }
-
-template <int N, int... I>
-ALWAYS typename Lanes<N / 2>::floats upper_half(typename Lanes<N>::floats v, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(v, v, (I + N / 2)...);
-}
-template <int N, int... I>
-ALWAYS typename Lanes<N / 2>::floats lower_half(typename Lanes<N>::floats v, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(v, v, I...);
-}
-
-// All lanes become M by halves: i and i + N/2, and so on.
-template <int M, int N, class Two>
-ALWAYS typename Lanes<M>::floats folded(typename Lanes<N>::floats v, Two two) {
-    if constexpr (N == M) {
-        return v;
-    } else {
-        using Half = std::make_integer_sequence<int, N / 2>;
-        return folded<M, N / 2>(two(lower_half<N>(v, Half{}), upper_half<N>(v, Half{})), two);
-    }
-}
-struct Sum {
-    template <class V>
-    ALWAYS V operator()(V a, V b) const { return a + b; }
-};
-struct Larger {
-    template <class V>
-    ALWAYS V operator()(V a, V b) const { return a > b ? a : b; }
-};
-template <class Two>
-ALWAYS float across(vf v, Two two) {
-    const auto four = folded<4, W>(v, two);
-    const auto pairs = two(four, __builtin_shufflevector(four, four, 2, 3, 0, 1));
-    const auto all = two(pairs, __builtin_shufflevector(pairs, pairs, 1, 0, 3, 2));
-    return all[0];
-}
-ALWAYS float total(vf v) { return across(v, Sum{}); }
-ALWAYS float largest(vf v) { return across(v, Larger{}); }
-
-// The totals of four vectors at once, each summed in the order of `total`.
-ALWAYS Lanes<4>::floats totals(vf a, vf b, vf c, vf d) {
-    const auto p = folded<4, W>(a, Sum{}), q = folded<4, W>(b, Sum{}), r = folded<4, W>(c, Sum{}), s = folded<4, W>(d, Sum{});
-    const auto pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) + __builtin_shufflevector(p, q, 2, 3, 6, 7);
-    const auto rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) + __builtin_shufflevector(r, s, 2, 3, 6, 7);
-    return __builtin_shufflevector(pq, rs, 0, 2, 4, 6) + __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
-}
-
-// e^x for x ≤ 88, to 2 units of the last digit: 2^n · 2^f, n the nearest whole number, 2^f by its series.
-ALWAYS vf exponential(vf x) {
-    const vf magic = all(12582912.0f);  // 1.5 · 2^23: what is added to it is rounded to a whole number
-    x = larger(smaller(x, all(88.0f)), all(-87.0f));
-    const vf t = x * 1.44269504088896341f;
-    const vf n = (t + magic) - magic;
-    vf f = x - n * 0.693359375f;  // ln 2 in two parts, so that nothing is lost
-    f = f + n * 2.12194440e-4f;
-    vf p = all(1.9875691500e-4f);
-    p = p * f + 1.3981999507e-3f;
-    p = p * f + 8.3334519073e-3f;
-    p = p * f + 4.1665795894e-2f;
-    p = p * f + 1.6666665459e-1f;
-    p = p * f + 5.0000001201e-1f;
-    p = p * f * f + f + 1.0f;
-    vi bits = (__builtin_convertvector(n, vi) + 127) << 23;
-    vf power;
-    std::memcpy(&power, &bits, sizeof bits);
-    return p * power;
-}
 
 ALWAYS vf sigmoid(vf x) { return 1.0f / (1.0f + exponential(-x)); }
 
@@ -140,53 +30,75 @@ __attribute__((noinline)) vf activated(vf x, Activation activation) {
     return x;
 }
 
+ALWAYS vf some(const float* p, int n) { return n == W ? load(p) : load_some(p, n); }
+ALWAYS void put(float* p, vf v, int n) {
+    if (n == W)
+        store(p, v);
+    else
+        store_some(p, v, n);
+}
+
+void activate(float* x, std::size_t n, Activation activation) {
+    for (std::size_t i = 0; i < n; i += W) {
+        const int there = int(std::min<std::size_t>(W, n - i));
+        put(x + i, activated(some(x + i, there), activation), there);
+    }
+}
+
 // --- linear ------------------------------------------------------------------------------------------------------
 
-float quantise(const float* x, int k, int k_padded, std::uint8_t* out) {
-    vf most = all(1e-8f);
+// The largest of |x|.
+ALWAYS float size_of(const float* x, int n) {
+    vf most[4] = {};  // so that none waits for the one before
     int i = 0;
-    for (; i + W <= k; i += W) most = larger(most, absolute(load(x + i)));
-    if (i < k) most = larger(most, absolute(load_some(x + i, k - i)));
-    const float scale = largest(most) / 127.0f, inverse = 1.0f / scale;
-    const vf magic = all(12582912.0f);
-    for (i = 0; i < k; i += W) {
-        const vf v = i + W <= k ? load(x + i) : load_some(x + i, k - i);
-        const vi whole = __builtin_convertvector((v * inverse + magic) - magic, vi) + OFFSET;
-        const vb bytes = __builtin_convertvector(whole, vb);
-        std::memcpy(out + i, &bytes, sizeof bytes);  // a row has room to k_padded
-    }
+    for (; i + 4 * W <= n; i += 4 * W)
+        UNROLL for (int j = 0; j < 4; ++j) most[j] = larger(most[j], absolute(load(x + i + j * W)));
+    for (; i < n; i += W) most[0] = larger(most[0], absolute(some(x + i, std::min(W, n - i))));
+    return largest(larger(larger(most[0], most[1]), larger(most[2], most[3])));
+}
+
+float quantise(const float* x, int k, int k_padded, std::uint8_t* out) {
+    const float scale = std::max(size_of(x, k), 1e-8f) / 127.0f, inverse = 1.0f / scale;
+    const vf whole = all(ROUNDING + OFFSET);  // the low byte of a sum with it is the number as it is kept
+    int i = 0;
+    for (; i < k; i += W) keep_low_bytes(out + i, bits_of(some(x + i, std::min(W, k - i)) * inverse + whole));
     for (; i < k_padded; ++i) out[i] = OFFSET;
     return scale;
 }
 
+const float NO_RESIDUAL[BLOCKS * BLOCK] = {};
+
+// R rows and the outputs of one tile, from `first` on.
 template <int R>
 void rows_of(const std::uint8_t* x, const float* scales, const Linear& w, int first, float* y, const float* residual,
              Activation activation) {
-    alignas(ALIGN) std::int32_t sums[R * BLOCKS * BLOCK];
-    tile<R>(x, w.k_padded, w.block(first), w.k_padded / 4, sums);
-    for (int column = first * BLOCK, j = 0; j < BLOCKS * BLOCK && column < w.n; j += W, column += W) {
-        const int there = std::min(W, w.n - column);
-        const vf weight_scale = load(w.scale.data() + column), bias = load(w.bias.data() + column);
-        vi offset;
-        std::memcpy(&offset, w.sum.data() + column, sizeof offset);
-        offset *= OFFSET;
-        for (int row = 0; row < R; ++row) {
-            vi sum;
-            std::memcpy(&sum, sums + row * BLOCKS * BLOCK + j, sizeof sum);
-            vf value = __builtin_convertvector(sum - offset, vf) * (weight_scale * scales[row]) + bias;
-            if (activation == Activation::relu)
-                value = larger(value, all(0.0f));
-            else if (activation != Activation::none)
-                value = activated(value, activation);
-            float* out = y + std::size_t(row) * w.n + column;
-            const float* before = residual ? residual + std::size_t(row) * w.n + column : nullptr;
-            if (there == W) {
-                store(out, before ? value + load(before) : value);
-            } else {
-                store_some(out, before ? value + load_some(before, there) : value, there);
-            }
-        }
-    }
+    constexpr int COLUMNS = BLOCKS * BLOCK;
+    const int there = std::min(COLUMNS, w.n - first);
+    const bool whole = there == COLUMNS;
+    float room[R * COLUMNS];  // for the last columns, where fewer are there
+    if (residual && !whole)
+        for (int row = 0; row < R; ++row)
+            std::memcpy(room + row * COLUMNS, residual + std::size_t(row) * w.n + first, there * sizeof(float));
+    float* out = whole ? y + first : room;
+    const float* before = !residual ? NO_RESIDUAL : whole ? residual + first : room;
+    const std::ptrdiff_t stride = whole ? w.n : COLUMNS, stride_before = residual ? stride : 0;
+    const vf least = all(activation == Activation::relu ? 0.0f : -INFINITE);
+    const auto start = [&](int v) __attribute__((always_inline)) {  // less what the inputs' OFFSET adds
+        vi weights;
+        std::memcpy(&weights, w.sum.data() + first + v * W, sizeof weights);
+        return weights * -OFFSET;
+    };
+    const auto then = [&](int row, int v, vi sum) __attribute__((always_inline)) {
+        const vf scale = load(w.scale.data() + first + v * W), bias = load(w.bias.data() + first + v * W);
+        const vf value = __builtin_convertvector(sum, vf) * (scale * scales[row]) + bias;
+        store(out + row * stride + v * W, larger(value, least) + load(before + row * stride_before + v * W));
+    };
+    tile<R>(x, w.k_padded, w.weight.get() + w.place(first), w.k_padded / 4, start, then);
+    if (activation != Activation::none && activation != Activation::relu)
+        for (int row = 0; row < R; ++row) activate(out + row * stride, COLUMNS, activation);
+    if (!whole)
+        for (int row = 0; row < R; ++row)
+            std::memcpy(y + std::size_t(row) * w.n + first, room + row * COLUMNS, there * sizeof(float));
 }
 
 template <int R>
@@ -205,7 +117,7 @@ std::atomic<std::uint64_t> calls{0};
 void linear(const std::uint8_t* x, const float* scales, int rows, const Linear& w, float* y, const float* residual,
             Activation activation) {
     calls.fetch_add(1, std::memory_order_relaxed);
-    for (int first = 0; first * BLOCK < w.n; first += BLOCKS) {  // a few columns of weights stay near while rows pass
+    for (int first = 0; first < w.n; first += BLOCKS * BLOCK) {  // a few columns of weights stay near while rows pass
         int row = 0;
         for (; row + ROWS <= rows; row += ROWS)
             rows_of<ROWS>(x + std::size_t(row) * w.k_padded, scales + row, w, first, y + std::size_t(row) * w.n,
@@ -228,13 +140,6 @@ ALWAYS float summed(int d, F f) {  // Σ f(i) over whole vectors, then over what
     return total(sum);
 }
 
-ALWAYS vf some(const float* p, int n) { return n == W ? load(p) : load_some(p, n); }
-ALWAYS void put(float* p, vf v, int n) {
-    if (n == W)
-        store(p, v);
-    else
-        store_some(p, v, n);
-}
 ALWAYS vf first_lanes(vf v, int n) {  // 0 beyond the first n
     if (n == W) return v;
     for (int i = n; i < W; ++i) v[i] = 0.0f;
@@ -268,13 +173,6 @@ void rms_norm(const float* x, float* y, int rows, int d, const float* weight, fl
             const int n = std::min(W, d - i);
             put(y + i, some(x + i, n) * scale * some(weight + i, n), n);
         }
-    }
-}
-
-void activate(float* x, std::size_t n, Activation activation) {
-    for (std::size_t i = 0; i < n; i += W) {
-        const int there = int(std::min<std::size_t>(W, n - i));
-        put(x + i, activated(some(x + i, there), activation), there);
     }
 }
 
@@ -376,15 +274,23 @@ void attend(const float* query, const Keys& keys, int d_head, float scale, float
 
 // --- words -------------------------------------------------------------------------------------------------------
 
+// By pieces that stay near: of each its largest first, then what the others are beside it.
 float log_sum(const float* x, int n) {
-    vf most = all(-INFINITE), sum = all(0.0f);
-    int i = 0;
-    for (; i + W <= n; i += W) most = larger(most, load(x + i));
-    if (i < n) most = larger(most, load_some(x + i, n - i, -INFINITE));
-    const float highest = largest(most);
-    for (i = 0; i + W <= n; i += W) sum += exponential(load(x + i) - highest);
-    if (i < n) sum += first_lanes(exponential(load_some(x + i, n - i) - highest), n - i);
-    return highest + std::log(total(sum));
+    constexpr int PIECE = 64 * W;
+    float highest = -INFINITE, sum = 0.0f;
+    for (int first = 0; first < n; first += PIECE) {
+        const int end = std::min(n, first + PIECE);
+        vf most = all(-INFINITE), part = all(0.0f);
+        int i = first;
+        for (; i + W <= end; i += W) most = larger(most, load(x + i));
+        if (i < end) most = larger(most, load_some(x + i, end - i, -INFINITE));
+        const float before = highest;
+        highest = std::max(highest, largest(most));
+        for (i = first; i + W <= end; i += W) part += exponential(load(x + i) - highest);
+        if (i < end) part += first_lanes(exponential(load_some(x + i, end - i) - highest), end - i);
+        sum = sum * std::exp(before - highest) + total(part);
+    }
+    return highest + std::log(sum);
 }
 
 int top(const float* x, int n, int k, int* index) {
@@ -411,6 +317,6 @@ int top(const float* x, int n, int k, int* index) {
 
 #define PROSECTOR_KERNELS(variable) \
     extern const Kernels variable;  \
-    const Kernels variable = {NAME, &calls, quantise, linear, layer_norm, rms_norm, activate, multiply, halve, attend, log_sum, top};
+    const Kernels variable = {NAME, BLOCKS, &calls, quantise, linear, layer_norm, rms_norm, activate, multiply, halve, attend, log_sum, top};
 
 }  // namespace prosector

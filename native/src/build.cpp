@@ -15,7 +15,8 @@ namespace {
 
 class Reader {
   public:
-    Reader(const Settings& settings, const Arrays& arrays) : settings_(settings), arrays_(arrays) {}
+    Reader(const Settings& settings, const Arrays& arrays, const Kernels& kernels)
+        : settings_(settings), arrays_(arrays), kernels_(kernels) {}
 
     const Array* find(const std::string& name) const {
         const auto place = arrays_.find(name);
@@ -44,7 +45,7 @@ class Reader {
                 bias.insert(bias.end(), n, 0.0f);
             }
         }
-        return Linear(weight.data(), bias.data(), int(bias.size()), inputs);
+        return Linear(weight.data(), bias.data(), int(bias.size()), inputs, kernels_.blocks, pages_);
     }
 
     Norm norm(const std::string& path) const {
@@ -125,12 +126,14 @@ class Reader {
   private:
     const Settings& settings_;
     const Arrays& arrays_;
+    const Kernels& kernels_;
+    mutable Pages pages_{8 * PAGE};  // of all weights
 };
 
 }  // namespace
 
-Model build(const Settings& settings, const Arrays& arrays) {
-    const Reader reader(settings, arrays);
+Model build(const Settings& settings, const Arrays& arrays, const Kernels& kernels) {
+    const Reader reader(settings, arrays, kernels);
     Model model;
     model.shape = settings.shape;
     model.source_table = reader.table("source_embedding.weight", model.source_words);

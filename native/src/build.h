@@ -26,6 +26,6 @@ struct Settings {
 
 // Takes copies of everything. Beside the weights, `positions.encoder.added`, `.cosine`, `.sine` and `.bias`, and the
 // decoder's, where the model has them. Throws std::invalid_argument if one is missing or has another shape.
-Model build(const Settings& settings, const Arrays& arrays);
+Model build(const Settings& settings, const Arrays& arrays, const Kernels& kernels);
 
 }  // namespace prosector

@@ -26,6 +26,7 @@ struct Keys {
 
 struct Kernels {
     const char* name;
+    int blocks;  // of weights that it reads together
     std::atomic<std::uint64_t>* calls;  // how often `linear` was called, which proves which kernels ran
 
     // One row of K floats as integers, in the kernel's own form, k_padded bytes; returns the scale.

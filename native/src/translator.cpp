@@ -58,7 +58,7 @@ void work_through(Queue& queue, Searches& searches, int most, int threads, std::
 Translator::Translator(const Settings& settings, const Arrays& arrays, Vocabulary vocabulary, Shortlist shortlist,
                        const std::string& kernels)
     : kernels_(choose(kernels)),
-      model_(build(settings, arrays)),
+      model_(build(settings, arrays, kernels_)),
       vocabulary_(std::move(vocabulary)),
       shortlist_(std::move(shortlist)) {
     if (int(vocabulary_.wordiness.size()) < model_.target_words) vocabulary_.wordiness.resize(model_.target_words, 2);
@@ -86,11 +86,11 @@ void Translator::check(const std::vector<Source>& sources, const Search& how) co
 // How many targets a thread writes at once. Each step reads all weights once, and what is kept of every row; more rows
 // share the weights, but what they keep no longer lies near. Large models gain by more rows, small ones by fewer.
 int Translator::most_rows() const {
-    std::size_t bytes = model_.output.weight.size();
+    std::size_t bytes = model_.output.bytes();
     for (const Layer& layer : model_.decoder.layers)
         for (const Linear* map : {&layer.self.query, &layer.self.output, &layer.cross.query, &layer.cross.output,
                                   &layer.feed_forward.inner, &layer.feed_forward.outer, &layer.feed_forward.gate})
-            bytes += map->weight.size();
+            bytes += map->bytes();
     return int(std::clamp<std::size_t>(bytes / (256 << 10), 16, 64));
 }
 
