@@ -28,11 +28,14 @@ ALWAYS void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4
         UNROLL for (int row = 0; row < R; ++row)
             UNROLL for (int block = 0; block < BLOCKS; ++block)
                 sum[part][row][block] = part ? _mm512_setzero_si512() : __m512i(start(block));
-    for (const std::int8_t* end = w + std::size_t(k4) * STEP; w != end; w += PARTS * STEP, x += PARTS * 4) {
+    const std::ptrdiff_t all = std::ptrdiff_t(k4) * STEP;  // bytes; the next tile lies behind them
+    for (const std::int8_t* end = w + all; w != end; w += PARTS * STEP, x += PARTS * 4) {
         UNROLL for (int part = 0; part < PARTS; ++part) {
             __m512i weights[BLOCKS];
             UNROLL for (int block = 0; block < BLOCKS; ++block)
                 weights[block] = _mm512_load_si512(w + part * STEP + block * 64);
+            if (R > 1)  // several rows give time to fetch
+                UNROLL for (int block = 0; block < BLOCKS; ++block) __builtin_prefetch(w + all + block * 64, 0, 2);
             UNROLL for (int row = 0; row < R; ++row) {
                 const std::uint8_t* four = x + std::size_t(row) * stride + part * 4;
                 const __m512i inputs = _mm512_set1_epi32(*reinterpret_cast<const int*>(four));
@@ -43,9 +46,9 @@ ALWAYS void tile(const std::uint8_t* x, int stride, const std::int8_t* w, int k4
     }
     UNROLL for (int block = 0; block < BLOCKS; ++block)
         UNROLL for (int row = 0; row < R; ++row) {
-            __m512i all = sum[0][row][block];
-            UNROLL for (int part = 1; part < PARTS; ++part) all = _mm512_add_epi32(all, sum[part][row][block]);
-            then(row, block, vi(all));
+            __m512i whole = sum[0][row][block];
+            UNROLL for (int part = 1; part < PARTS; ++part) whole = _mm512_add_epi32(whole, sum[part][row][block]);
+            then(row, block, vi(whole));
         }
 }
 

@@ -102,14 +102,12 @@ void rows_of(const std::uint8_t* x, const float* scales, const Linear& w, int fi
 }
 
 template <int R>
-void last_rows(int rows, const std::uint8_t* x, const float* scales, const Linear& w, int first, float* y,
+void some_rows(int rows, const std::uint8_t* x, const float* scales, const Linear& w, int first, float* y,
                const float* residual, Activation activation) {
-    if constexpr (R > 0) {
-        if (rows == R)
-            rows_of<R>(x, scales, w, first, y, residual, activation);
-        else
-            last_rows<R - 1>(rows, x, scales, w, first, y, residual, activation);
-    }
+    if (rows == R)
+        rows_of<R>(x, scales, w, first, y, residual, activation);
+    else if constexpr (R > 1)
+        some_rows<R - 1>(rows, x, scales, w, first, y, residual, activation);
 }
 
 std::atomic<std::uint64_t> calls{0};
@@ -117,16 +115,14 @@ std::atomic<std::uint64_t> calls{0};
 void linear(const std::uint8_t* x, const float* scales, int rows, const Linear& w, float* y, const float* residual,
             Activation activation) {
     calls.fetch_add(1, std::memory_order_relaxed);
-    for (int first = 0; first < w.n; first += BLOCKS * BLOCK) {  // a few columns of weights stay near while rows pass
-        int row = 0;
-        for (; row + ROWS <= rows; row += ROWS)
-            rows_of<ROWS>(x + std::size_t(row) * w.k_padded, scales + row, w, first, y + std::size_t(row) * w.n,
-                          residual ? residual + std::size_t(row) * w.n : nullptr, activation);
-        if (row < rows)
-            last_rows<ROWS - 1>(rows - row, x + std::size_t(row) * w.k_padded, scales + row, w, first,
-                                y + std::size_t(row) * w.n, residual ? residual + std::size_t(row) * w.n : nullptr,
-                                activation);
-    }
+    for (int first = 0; first < w.n; first += BLOCKS * BLOCK)  // a tile of weights stays near while rows pass
+        for (int row = 0, groups = (rows + ROWS - 1) / ROWS; groups > 0; --groups) {
+            const int some = (rows - row + groups - 1) / groups;  // as even as can be: 16 are 6, 5 and 5
+            const std::size_t before = std::size_t(row) * w.n;
+            some_rows<ROWS>(some, x + std::size_t(row) * w.k_padded, scales + row, w, first, y + before,
+                            residual ? residual + before : nullptr, activation);
+            row += some;
+        }
 }
 
 // --- norms and what is element by element ------------------------------------------------------------------------
@@ -217,6 +213,12 @@ ALWAYS vf widen_some(const Half* p, int n) {
     return widen(n == W ? p : rest);
 }
 
+// N numbers that are soon asked for: of the next head, where those of a token lie together.
+template <int N>
+ALWAYS void fetch(const Half* p) {
+    UNROLL for (int i = 0; i < N; i += ALIGN / int(sizeof(Half))) __builtin_prefetch(p + i);
+}
+
 template <int V>  // vectors a head
 void attend_to(const float* query, const Keys& keys, float scale, float* out, float* scores) {
     vf q[V], sum[V];
@@ -226,6 +228,7 @@ void attend_to(const float* query, const Keys& keys, float scale, float* out, fl
     }
     const auto products = [&](int place) __attribute__((always_inline)) {
         const Half* key = keys.key[place];
+        fetch<V * W>(key + V * W);
         vf product = widen(key) * q[0];
         UNROLL for (int v = 1; v < V; ++v) product += widen(key + v * W) * q[v];
         return product;
@@ -241,6 +244,7 @@ void attend_to(const float* query, const Keys& keys, float scale, float* out, fl
     softmax(scores, keys.length);
     for (place = 0; place < keys.length; ++place) {
         const Half* value = keys.key[place] + keys.to_value;
+        fetch<V * W>(value + V * W);
         UNROLL for (int v = 0; v < V; ++v) sum[v] += widen(value + v * W) * scores[place];
     }
     UNROLL for (int v = 0; v < V; ++v) store(out + v * W, sum[v]);

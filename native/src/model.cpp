@@ -239,6 +239,10 @@ std::vector<Memory> encode(const Model& model, Work& work, const std::vector<con
     std::vector<Memory> memories(sources.size());
     for (std::size_t i = 0; i < sources.size(); ++i) {
         memories[i].length = spans.length[i];
+        if (!work.spare.empty()) {
+            memories[i].key_value = std::move(work.spare.back());
+            work.spare.pop_back();
+        }
         memories[i].key_value.resize(n_layers * spans.length[i] * kv);
     }
     work.wide.resize(tokens * kv);
@@ -254,7 +258,7 @@ std::vector<Memory> encode(const Model& model, Work& work, const std::vector<con
 int Kept::take() {
     if (free_.empty()) {
         const int first = int(chunks_.size()) * CHUNK;
-        chunks_.emplace_back(n_layers_ * CHUNK * width_);
+        chunks_.push_back(pages_.take(n_layers_ * CHUNK * width_ * sizeof(Half)));
         for (int place = first + CHUNK - 1; place >= first; --place) free_.push_back(place);
     }
     const int place = free_.back();

@@ -76,13 +76,14 @@ class Kept {
     int take();
     void give_back(const std::vector<int>& places) { free_.insert(free_.end(), places.begin(), places.end()); }
     Half* at(std::size_t layer, int place) {
-        return chunks_[place / CHUNK].data() + (layer * CHUNK + place % CHUNK) * width_;
+        return reinterpret_cast<Half*>(chunks_[place / CHUNK].get()) + (layer * CHUNK + place % CHUNK) * width_;
     }
 
   private:
     static constexpr int CHUNK = 60;  // places that are made at once; no power of two, as the cache would not like it
     std::size_t width_, n_layers_;
-    std::vector<Buffer<Half>> chunks_;  // [n_layers, CHUNK, 2 · kv_width]
+    Pages pages_{PAGE};
+    std::vector<std::shared_ptr<std::int8_t>> chunks_;  // [n_layers, CHUNK, 2 · kv_width] of Half
     std::vector<int> free_;
 };
 
@@ -99,6 +100,7 @@ class Work {
 
     Buffer<float> x, normed, wide, heads, hidden, gate, scores, logits;
     Buffer<Half> halves;  // keys and values of the encoder, as a memory has them
+    std::vector<Buffer<Half>> spare;  // of memories that are no longer needed
     std::vector<const Half*> places;  // of what is attended to
 
   private:

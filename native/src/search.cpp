@@ -62,6 +62,7 @@ std::vector<Searches::Found> Searches::step() {
         if (next.empty()) {
             found.emplace_back(one.number, one.writing->result());
             work_.kept.give_back(one.places);
+            work_.spare.push_back(std::move(one.memory->key_value));
         } else {
             go_on(one, next);
             still.push_back(std::move(one));
