@@ -4,7 +4,6 @@
 #include <exception>
 #include <numeric>
 #include <stdexcept>
-#include <thread>
 
 namespace prosector {
 
@@ -98,21 +97,19 @@ std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source
     Queue queue(sources, most, team_size);
     std::exception_ptr fault;
     const auto work_on = [&] {
-        auto work = borrow();
         try {
-            Searches searches(model_, *work, how, vocabulary_, shortlist_);
-            work_through(queue, searches, most, team_size, found);
+            auto work = borrow();
+            {
+                Searches searches(model_, *work, how, vocabulary_, shortlist_);
+                work_through(queue, searches, most, team_size, found);
+            }
+            give_back(std::move(work));  // after a fault it is in disorder, and is not given back
         } catch (...) {
             const std::lock_guard<std::mutex> lock(mutex_);
             fault = std::current_exception();
-            return;  // what it worked in is in disorder
         }
-        give_back(std::move(work));
     };
-    std::vector<std::thread> team;
-    for (int i = 1; i < team_size; ++i) team.emplace_back(work_on);
-    work_on();
-    for (std::thread& thread : team) thread.join();
+    team_.run(team_size, work_on);
     if (fault) std::rethrow_exception(fault);
     return found;
 }

@@ -8,6 +8,7 @@
 
 #include "build.h"
 #include "search.h"
+#include "team.h"
 
 namespace prosector {
 
@@ -34,6 +35,7 @@ class Translator {
     Shortlist shortlist_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Work>> idle_;  // room that was used before
+    Team team_;
 };
 
 // The targets of one source while they are written. The translator has to outlive it.

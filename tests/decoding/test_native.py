@@ -1,7 +1,11 @@
 """The native core: kernels compute what PyTorch does with the same rounded numbers, and its searches find the same."""
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -164,6 +168,49 @@ def test_one_thread_or_several_and_alone_or_in_company_give_the_same(beam):
     together = find(sources, 1)
     assert find(sources, 3) == together
     assert [find([source], 1)[0] for source in sources[:20]] == together[:20]
+
+
+def some_sources(n):
+    generator = torch.Generator().manual_seed(n)
+    return [[*torch.randint(4, V, (int(length),), generator=generator).tolist(), 3] for length in range(1, n + 1)]
+
+
+def test_several_callers_at_once_each_find_their_own():
+    folder, model = made()
+    core_of_it = compiled(folder, model)
+    asked_for = [some_sources(n) for n in (3, 8, 12, 15)] * 5
+
+    def find(sources):
+        return core_of_it.search(sources, [12] * len(sources), [], [], threads=3)
+
+    alone = [find(sources) for sources in asked_for]
+    with ThreadPoolExecutor(4) as callers:
+        assert list(callers.map(find, asked_for)) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_has_threads_of_its_own():
+    """The parent's are not there, and waiting for them would never end."""
+    folder, model = made()
+    core_of_it = compiled(folder, model)
+    sources = some_sources(10)
+
+    def find():
+        return core_of_it.search(sources, [12] * len(sources), [], [], threads=3)
+
+    wanted = find()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if find() == wanted and find() == wanted else 1)
+    until = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
+    assert find() == wanted
 
 
 @pytest.mark.parametrize(
