@@ -27,6 +27,17 @@ def accumulation_type(dtype: torch.dtype) -> torch.dtype:
     return torch.promote_types(dtype, torch.float32)
 
 
+def as_autocast_does(x: Tensor) -> Tensor:
+    """In the type of autocast, where it is on: what several products read is cast once, not once for each."""
+    device = x.device.type
+    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
+
+
+def in_full(x: Tensor) -> Tensor:
+    """Wide enough to sum products in; as it is under autocast, which chooses the type of products itself."""
+    return x if torch.is_autocast_enabled(x.device.type) else x.to(accumulation_type(x.dtype))
+
+
 def similarity(x: Float[Tensor, "*B Lq d"], y: Float[Tensor, "*B Lk d"]) -> Float[Tensor, "*B Lq Lk"]:
     """The dot product of each row of x with each row of y: x yᵀ.
 
@@ -91,10 +102,9 @@ def scaled_scores(
     brings it back to one, so that softmax keeps a gradient (Vaswani et al. 2017, section 3.2.1).
     `scale` stands in the place of 1/√d_k for models that use another (T5 uses 1).
     """
-    wide = accumulation_type(query.dtype)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = similarity(query.to(wide), key.to(wide)) * factor
-    return scores if bias is None else scores + bias.to(wide)
+    scores = similarity(in_full(query), in_full(key)) * factor
+    return scores if bias is None else scores + bias.to(accumulation_type(scores.dtype))
 
 
 def attention_weights(

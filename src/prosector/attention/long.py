@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from prosector.attention.blocks import Span, reach, spans
-from prosector.attention.functional import accumulation_type
+from prosector.attention.functional import accumulation_type, as_autocast_does
 from prosector.attention.kernels import sdpa
 from prosector.attention.scope import Scope
 
@@ -34,6 +34,7 @@ def blockwise(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: fl
     Raises:
         ValueError: the mask was made for another number of rows, heads, queries or keys; both are named.
     """
+    # The way back runs without autocast, and must compute the same.
     query, key, value = (as_autocast_does(x) for x in (query, key, value))
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     with torch.autocast(query.device.type, enabled=False):
@@ -43,12 +44,6 @@ def blockwise(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: fl
             if scope.is_causal and (features := fold(scope)) is not None:
                 return folded(query, key, value, features, scale)
         return in_blocks(query, key, value, scope, scale)
-
-
-def as_autocast_does(x: Tensor) -> Tensor:
-    """In the type of autocast, where it is on: the way back runs without it, and must compute the same."""
-    device = x.device.type
-    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
 
 
 # --- all at once -----------------------------------------------------------------------------------------------------

@@ -84,6 +84,9 @@ class MultiHeadAttention(Heads):
         kept: KeysValues | None = None,
     ) -> Float[Tensor, "B Lq d"]:
         """Let each row of x look at the rows of `source` (x itself, in self-attention), and at those kept before."""
+        together = x is source
+        x = functional.as_autocast_does(x)
+        source = x if together else functional.as_autocast_does(source)
         query = functional.split_heads(self.query(x), self.n_heads)  # [B, H, Lq, d_head]
         key = functional.split_heads(self.key(source), self.n_kv_heads)  # [B, Hkv, Ln, d_head]
         value = functional.split_heads(self.value(source), self.n_kv_heads)  # [B, Hkv, Ln, d_value]

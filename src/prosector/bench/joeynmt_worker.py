@@ -77,7 +77,7 @@ def encoded(model: Any, src: Tensor, pad: int) -> tuple[Tensor, Tensor]:
 def training(model: Any, order: dict[str, Any]) -> Works:
     """The untrained loss, and a step, in both types."""
     src, tgt_in, labels, pad = order["src"], order["tgt_in"], order["labels"], order["ids"]["<pad>"]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=order["learning_rate"])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=order["learning_rate"], fused=True)
 
     def loss(precision: str) -> Tensor:
         with products(precision):

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from prosector.attention.cache import Cache
 from prosector.attention.dropout import Dropout
+from prosector.attention.functional import as_autocast_does
 from prosector.attention.masks import Mask
 from prosector.attention.scope import Scope
 from prosector.positions.base import Position
@@ -170,6 +171,7 @@ class DecoderStack(Stack):
         memory_mask = None if memory_real is None else Mask.keys(memory_real)
         memory_scope = Scope(scope.query_positions, memory_positions, memory_mask)
 
+        memory = as_autocast_does(memory)
         x = self.enter(x, places, real)
         for number, layer in enumerate(self.layers):
             kept = None if cache is None else (cache.self_attention[number], cache.cross_attention[number])
