@@ -63,15 +63,22 @@ def side_by_side(contests: dict[str, dict[str, Rate]]) -> Table:
 
 
 def training(logs: Logs) -> Table:
-    """Target tokens a second, and ours against the best peer."""
-    contests, ratios = {}, ["**ours against the best peer**"]
+    """Target tokens a second, and ours against the best peer: in one run, and each in that of its two that suits it."""
+    contests, ratios, freely = {}, ["**ours against the best peer**"], ["**each with the allocator that suits it**"]
+    best: dict[str, dict[bool, float]] = {}  # of a size: ours, and the best peer's
     for file in TRAINING:
         for record in logs.get(file, {}).get("training", ()):
-            name = record["size"] + (", allocator tuned for all" if file.endswith("tuned") else "")
-            contests[name] = report.rates_of("training", record)
+            size, tuned = record["size"], file.endswith("tuned")
+            rates = report.rates_of("training", record)
+            contests[size + (", allocator tuned for all" if tuned else "")] = rates
             ratios.append(f"**{record['ratio']:.2f} ×**")
+            for name, found in rates.items():
+                of_size = best.setdefault(size, {True: 0.0, False: 0.0})
+                ours = report.is_ours(name)
+                of_size[ours] = max(of_size[ours], found.median)
+            freely.append(f"**{best[size][True] / best[size][False]:.2f} ×**" if tuned else "")
     head, rows = side_by_side(contests)
-    return ("target tokens/s, median (quartiles)", *head[1:]), [*rows, ratios]
+    return ("target tokens/s, median (quartiles)", *head[1:]), [*rows, ratios, freely]
 
 
 def decoding(logs: Logs) -> Table:

@@ -32,7 +32,8 @@ struct Kernels {
     // One row of K floats as integers, in the kernel's own form, k_padded bytes; returns the scale.
     float (*quantise)(const float* x, int k, int k_padded, std::uint8_t* out);
 
-    // y = activation(W x + b) + residual for `rows` quantised rows; y and residual [rows, W.n], residual may be null.
+    // y = activation(W x + b), or W x + b + residual, for `rows` quantised rows; y and residual [rows, W.n], residual null
+    // or the activation none.
     void (*linear)(const std::uint8_t* x, const float* scales, int rows, const Linear& w, float* y,
                    const float* residual, Activation activation);
 

@@ -1,5 +1,5 @@
-// Memory in pages as large as the system gives. Every word reads all weights once, and with pages of 4 KiB each of them
-// has to be looked up and is fetched anew; with pages of 2 MiB a large model is a quarter faster.
+// Memory in pages as large as the system gives. Every word reads all weights once; of pages of 4 KiB each has to be looked
+// up, and what is fetched ahead ends with it.
 #pragma once
 
 #include <cstddef>

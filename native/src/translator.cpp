@@ -9,10 +9,6 @@ namespace prosector {
 
 namespace {
 
-// Targets that a thread writes at once. Each step reads all weights once, for all of them; of more targets what is kept no
-// longer lies near.
-constexpr int MOST_ROWS = 24;
-
 // Sources that wait, the longest first, so that at the end short ones are left. What each of a team takes first, `most`
 // at once, is dealt out by turns: all begin with as much.
 class Queue {
@@ -86,6 +82,17 @@ void Translator::check(const std::vector<Source>& sources, const Search& how) co
     }
 }
 
+// How many targets a thread writes at once. Each step reads all weights once, for all of them; of more targets what is kept
+// no longer lies near. What a small model reads lies near itself, so that fewer are enough.
+int Translator::most_rows() const {
+    std::size_t bytes = model_.output.bytes();
+    for (const Layer& layer : model_.decoder.layers)
+        for (const Linear* map : {&layer.self.query, &layer.self.output, &layer.cross.query, &layer.cross.output,
+                                  &layer.feed_forward.inner, &layer.feed_forward.outer, &layer.feed_forward.gate})
+            bytes += map->bytes();
+    return int(std::clamp<std::size_t>(bytes >> 19, 24, 48));
+}
+
 std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source>& sources, const Search& how,
                                                         int threads) {
     check(sources, how);
@@ -93,7 +100,7 @@ std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<Source
     if (sources.empty()) return found;
     const int n = int(sources.size()), team_size = std::max(1, std::min(threads, n));
     const auto shares = [](int whole, int of) { return (whole + of - 1) / of; };  // the larger ones
-    const int share = shares(n, team_size), most = shares(share, shares(share, std::max(1, MOST_ROWS / how.width())));
+    const int share = shares(n, team_size), most = shares(share, shares(share, std::max(1, most_rows() / how.width())));
     Queue queue(sources, most, team_size);
     std::exception_ptr fault;
     const auto work_on = [&] {

@@ -26,6 +26,7 @@ class Translator {
   private:
     friend class Stream;
     void check(const std::vector<Source>& sources, const Search& how) const;
+    int most_rows() const;
     std::unique_ptr<Work> borrow();
     void give_back(std::unique_ptr<Work> work);
 
