@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers import copy_attention, stirred
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from prosector.attention import KERNELS, Mask, MultiHeadAttention, Scope, functional
 
@@ -180,3 +181,37 @@ def test_dropped_weights_leave_empty_rows_empty(empty):
     assert torch.equal(out, attention.output.bias.expand(1, 4, 8)) == empty
     out.sum().backward()
     assert x.grad.isfinite().all()
+
+
+class Casts(TorchDispatchMode):
+    """Counts how often something of a shape becomes another type."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.shape, self.number = shape, 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        result = function(*arguments, **(options or {}))
+        if function is torch.ops.aten._to_copy.default and result.shape == self.shape:
+            self.number += result.dtype != arguments[0].dtype
+        return result
+
+
+def test_under_autocast_what_three_projections_read_is_cast_once():
+    torch.manual_seed(1)
+    attention = MultiHeadAttention(24, 3, kernel=KERNELS["written-out"])
+    x = torch.randn(2, 5, 24)
+    with torch.autocast("cpu", torch.bfloat16), Casts(x.shape) as casts:
+        found = attention(x, x, everything(5, 5))
+    assert casts.number == 1
+    wanted = attention(x, x, everything(5, 5))
+    assert found.dtype == torch.bfloat16
+    assert torch.allclose(found.float(), wanted, atol=0.03)
+
+
+def test_autocast_leaves_float64_as_it_is():
+    attention = MultiHeadAttention(24, 3, kernel=KERNELS["written-out"]).double()
+    x = torch.randn(2, 5, 24, dtype=torch.float64)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = attention(x, x, everything(5, 5))
+    assert torch.equal(found, attention(x, x, everything(5, 5)))

@@ -28,9 +28,10 @@ def accumulation_type(dtype: torch.dtype) -> torch.dtype:
 
 
 def as_autocast_does(x: Tensor) -> Tensor:
-    """In the type of autocast, where it is on: what several products read is cast once, not once for each."""
+    """In the type of autocast, where it is on: what several products read is cast once. float64 stays, as it does there."""
     device = x.device.type
-    return x.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else x
+    narrowed = torch.is_autocast_enabled(device) and x.dtype != torch.float64
+    return x.to(torch.get_autocast_dtype(device)) if narrowed else x
 
 
 def in_full(x: Tensor) -> Tensor:
