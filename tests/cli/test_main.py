@@ -113,6 +113,8 @@ def test_a_fault_of_ours_says_how_to_see_where(prosector, verb, monkeypatch):
         (PermissionError(13, "Permission denied", "/etc/model"), 2, "/etc/model: Permission denied"),
         (ImportError("simplifying needs OpenCC: pip install 'prosector[formats]'"), 2, "pip install"),
         (ImportError("no name", name="prosector.config.run"), 1, "fault"),
+        (MemoryError("std::bad_alloc"), 1, "there is not enough memory; translate fewer or shorter lines"),
+        (MemoryError("keep fewer addresses"), 1, "prosector: keep fewer addresses"),
         (OSError(28, "No space left on device"), 1, "No space left"),
         (KeyboardInterrupt(), 130, "stopped"),
         (BrokenPipeError(32, "Broken pipe"), 0, ""),

@@ -175,6 +175,19 @@ def some_sources(n):
     return [[*torch.randint(4, V, (int(length),), generator=generator).tolist(), 3] for length in range(1, n + 1)]
 
 
+@pytest.mark.parametrize("wanted", ["2147483648", "99999999999999999999"])
+def test_more_threads_and_more_words_than_a_number_of_the_core_holds_are_as_many_as_it_does(wanted, monkeypatch):
+    folder, model = made()
+    monkeypatch.setenv("OMP_NUM_THREADS", wanted)
+    sources = some_sources(3)
+    decoding = DecodingConfig(seed=1, top_k=int(wanted))
+    found = []
+    for how in (decoding, decoding.model_copy(update={"top_k": V})):
+        chances = native.chances_for(["a", "b", "c"], [12] * 3, how)
+        found.append(native.searched(compiled(folder, model), sources, [12] * 3, [], chances, how, native.n_threads()))
+    assert found[0] == found[1]
+
+
 def test_several_callers_at_once_each_find_their_own():
     folder, model = made()
     core_of_it = compiled(folder, model)

@@ -28,7 +28,7 @@ def accumulation_type(dtype: torch.dtype) -> torch.dtype:
 
 
 def as_autocast_does(x: Tensor) -> Tensor:
-    """In the type of autocast, where it is on: what several products read is cast once. float64 stays, as it does there."""
+    """In the type of autocast, where it is on, so that what several products read is cast once; float64 stays."""
     device = x.device.type
     narrowed = torch.is_autocast_enabled(device) and x.dtype != torch.float64
     return x.to(torch.get_autocast_dtype(device)) if narrowed else x

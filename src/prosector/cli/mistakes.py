@@ -51,8 +51,17 @@ def explained(error: Exception, name: str) -> tuple[int, str]:
         return 2, f"{trace}{name}: {one_line(text_of(error))}"
     if isinstance(error, OSError):  # a full disk, say
         return 1, f"{trace}{name}: {one_line(text_of(error))}"
+    if isinstance(error, MemoryError):
+        return 1, f"{trace}{name}: {no_room(str(error))}"
     way_out = "" if trace else "; PROSECTOR_DEBUG=1 before the command shows where"
     return 1, f"{trace}{name}: a fault of Prosector's: {type(error).__name__}: {one_line(str(error))}{way_out}"
+
+
+def no_room(text: str) -> str:
+    """A MemoryError of ours says what to do; of C++ and Python it says nothing."""
+    if text in ("", "std::bad_alloc"):
+        return "there is not enough memory; translate fewer or shorter lines at once, or raise the limit (ulimit -v)"
+    return one_line(text)
 
 
 def in_a_part(error: Exception) -> str | None:

@@ -273,7 +273,7 @@ def fields_of(decoding: DecodingConfig) -> dict[str, Any]:
         "alpha": decoding.alpha,
         "n_best": decoding.n_best,
         "temperature": decoding.temperature or 1.0,
-        "top_k": decoding.top_k or 0,
+        "top_k": min(decoding.top_k or 0, 2**31 - 1),  # a number of C++
         "top_p": decoding.top_p or 0.0,
         "shortlisted": decoding.shortlist,
     }
@@ -282,7 +282,7 @@ def fields_of(decoding: DecodingConfig) -> dict[str, Any]:
 def n_threads() -> int:
     """OMP_NUM_THREADS, as for PyTorch, or as many as this process has cores."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, int(wanted)) if wanted.isdecimal() else len(os.sched_getaffinity(0))
+    return min(max(1, int(wanted)), 1024) if wanted.isdecimal() else len(os.sched_getaffinity(0))
 
 
 def runs_natively(folder: Path) -> bool:
