@@ -8,7 +8,7 @@
 
 namespace prosector {
 
-constexpr int ALIGN = 64;                            // bytes; what is taken begins at a multiple of it
+constexpr int ALIGN = 64;                           // bytes; what is taken begins at a multiple of it
 constexpr std::size_t PAGE = std::size_t(2) << 20;   // bytes
 
 // Bytes that begin at a page if they fill one; `let_go` gives them back.

@@ -50,8 +50,8 @@ def rounded(model):
 
 def made(**fields):
     """A model whose words differ, and its folder's config."""
-    fields = {"d_model": 32, "n_heads": 4, "d_ff": 48, "encoder_layers": 2, "decoder_layers": 2} | fields
-    config = TransformerConfig(source_vocab=V, target_vocab=V, **fields)
+    sizes = {"source_vocab": V, "target_vocab": V, "d_model": 32, "n_heads": 4, "d_ff": 48}
+    config = TransformerConfig(**sizes | {"encoder_layers": 2, "decoder_layers": 2} | fields)
     torch.manual_seed(0)
     model = config.build().eval()
     with torch.no_grad():

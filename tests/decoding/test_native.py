@@ -126,6 +126,18 @@ def test_every_search_is_ours_step_for_step(name, guarded):
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
+def test_log_p_counts_all_of_many_words(kernels):
+    """Their sum is taken by pieces, 1,024 words at a time at most. With small weights all words are about as likely."""
+    folder, model = made(target_vocab=3001)
+    with torch.no_grad():
+        model.output.weight.mul_(0.05)
+    found, wanted = asked(folder, model, DecodingConfig(beam=1), kernels)
+    for some, others in zip(found, wanted, strict=True):
+        assert some[0].log_p == pytest.approx(others[0].log_p, abs=0.1)
+        assert some[0].log_p < -5 * len(some[0].ids)  # of a third of the words it would be a nat more for each
+
+
+@pytest.mark.parametrize("kernels", KERNELS)
 def test_the_kernels_that_were_asked_for_are_those_that_ran(kernels):
     folder, model = made()
     before = dict(core.counts())

@@ -72,6 +72,18 @@ def test_what_a_training_step_moves_is_what_its_calls_read_and_write():
     assert moved.bytes == pytest.approx(scaling.moved_bytes(SMALL, rows, length, length), rel=0.1)
 
 
+def test_an_update_reads_a_weight_its_gradient_and_two_means_and_writes_all_but_the_gradient():
+    model = SMALL.build().train()
+    optimizer = build_optimizer(model, TrainingConfig())
+    for weight in model.parameters():
+        weight.grad = torch.ones_like(weight)
+    with Moved() as moved:  # what is written in place it counts as read alone
+        optimizer.step()
+    read = moved.bytes / (4 * weights(SMALL).all)
+    assert read == pytest.approx(4, rel=0.01)
+    assert round(read) + 3 == scaling.UPDATE_MOVES
+
+
 # --- by hand ---------------------------------------------------------------------------------------------------------
 
 
