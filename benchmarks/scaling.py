@@ -3,10 +3,10 @@
     .venv/bin/python benchmarks/scaling.py [--threads 2] [--rounds 5] [--cpu-time] [--json FILE]
 
 Ceilings: matrix products of the feed-forward network's size and of a head's, in float32 and bf16; adding two large
-tensors; the attention of one query; and a call of PyTorch with the Python around it, from a model too narrow to compute
-anything. Training: each kind of operations / its products + bytes / memory. Decoding: products, weights from memory,
-the cache at the rate at which one query's attention reads it, and as many calls as PyTorch counts, one after the
-other. `--cpu-time` counts this process's own seconds (with one thread), for a machine that is busy.
+tensors; products of a few rows by as many weights as a step has, and one query's attention to as many keys; and a call of PyTorch with the Python around it, from a model too narrow to compute anything. Training: each
+kind of operations / its products + bytes / memory. Decoding: products of so few rows, the cache, and as many calls as
+PyTorch counts, one after the other. `--cpu-time` counts this process's own seconds (with one thread), for a machine
+that is busy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from prosector.bench.machine import described
 from prosector.config.training import TrainingConfig
 from prosector.config.transformer import TransformerConfig
-from prosector.evaluation.cost import Machine, cache_bytes, step_bytes, step_operations
+from prosector.evaluation.cost import Machine, cache_bytes, step_operations
 from prosector.evaluation.scaling import training_seconds
 from prosector.training.loss import chunked_cross_entropy
 from prosector.training.optimizer import build_optimizer
@@ -39,15 +39,15 @@ BASE = TransformerConfig(
 clock = time.perf_counter
 
 
-def median_seconds(work: Callable[[], object], rounds: int, inner: int = 1) -> float:
-    """Of one call, after a warm-up."""
+def median_seconds(work: Callable[[], object], rounds: int, before: Callable[[], object] = lambda: None) -> float:
+    """Of one call, after a warm-up; what comes before each is not counted."""
     work()
     taken = []
     for _ in range(rounds):
+        before()
         start = clock()
-        for _ in range(inner):
-            work()
-        taken.append((clock() - start) / inner)
+        work()
+        taken.append(clock() - start)
     return statistics.median(taken)
 
 
@@ -72,18 +72,40 @@ def attention_rate(config: TransformerConfig, rows: int, length: int, dtype: tor
     return 4 * heads * length * length * d_head / seconds
 
 
-def cache_rate(config: TransformerConfig, rows: int, written: int, rounds: int) -> float:
-    """Bytes of keys and values a second that one query's attention reads."""
-    sizes = (rows, config.n_heads, written, config.d_model // config.n_heads)
-    key, value = torch.randn(sizes), torch.randn(sizes)
-    attend = F.scaled_dot_product_attention
-    return 2 * key.nbytes / median_seconds(lambda: attend(key[:, :, :1], key, value), 4 * rounds)
+def step_rates(config: TransformerConfig, rows: int, written: int, rounds: int) -> tuple[float, float]:
+    """Operations a second of x Wᵀ for a step's few rows; bytes of keys and values a second of one query's attention.
+
+    Layer by layer, as many of both as a step has, so that each is read from where it would be.
+    """
+    heads, d_head, layers = rows * config.n_heads, config.d_model // config.n_heads, config.decoder_layers
+    x, query, mix = torch.randn(rows, config.d_model), torch.randn(heads, 1, d_head), torch.randn(heads, 1, written)
+    matrices = round(step_operations(config, 0, -1) / 2 / layers / config.d_ff / config.d_model)
+    weights = torch.randn(layers, matrices, config.d_ff, config.d_model)
+    kept = torch.randn(layers, 2, heads, 2 * written, d_head)[..., :written, :]  # a cache has room for more
+    of_products, of_attention = [], []
+    for _ in range(4 * rounds + 1):
+        products = attention = 0.0
+        for layer, (keys, values) in zip(weights, kept, strict=True):
+            start = clock()
+            for matrix in layer:
+                F.linear(x, matrix)
+            between = clock()
+            torch.bmm(query, keys.transpose(1, 2))
+            torch.bmm(mix, values)
+            products, attention = products + between - start, attention + clock() - between
+        of_products.append(2 * rows * weights.numel() / products)
+        of_attention.append(4 * kept.numel() / attention)
+    return statistics.median(of_products[1:]), statistics.median(of_attention[1:])
 
 
-def call_seconds(rounds: int) -> float:
-    """Of one call and the Python around it: a step of a model of 8 features, by its number of calls."""
+def call_seconds(rows: int, rounds: int) -> float:
+    """Of one call and the Python around it: a step of a model of 8 features, by its number of calls.
+
+    Before each, 64 MB go through the caches, as weights do between a real step's calls; it doubles the price.
+    """
     narrow = TransformerConfig(tie="all", d_model=8, n_heads=1, d_ff=8, source_vocab=50, target_vocab=50)
-    seconds, calls = decode(narrow, 1, 4, rounds)
+    others = torch.ones(16_000_000)
+    seconds, calls = decode(narrow, rows, 4, rounds, others.sum)
     return seconds / calls
 
 
@@ -114,7 +136,9 @@ class Calls(TorchDispatchMode):
 
 
 @torch.no_grad()
-def decode(config: TransformerConfig, rows: int, written: int, rounds: int) -> tuple[float, int]:
+def decode(
+    config: TransformerConfig, rows: int, written: int, rounds: int, before: Callable[[], object] = lambda: None
+) -> tuple[float, int]:
     """Seconds of one more token after so many, and calls of it."""
     model = config.build().eval()
     memory, cache = torch.randn(rows, 25, config.d_model), model.new_cache()
@@ -130,7 +154,7 @@ def decode(config: TransformerConfig, rows: int, written: int, rounds: int) -> t
 
     with Calls() as calls:
         step()
-    return median_seconds(step, 4 * rounds), calls.number
+    return median_seconds(step, 4 * rounds, before), calls.number
 
 
 def main() -> None:
@@ -147,8 +171,9 @@ def main() -> None:
         clock = time.process_time
     rounds = options.rounds
 
-    memory, call = memory_rate(rounds), call_seconds(rounds)
-    print(f"{options.threads} thread(s); memory {memory / 1e9:.1f} GB/s, a call {call * 1e6:.1f} µs\n")
+    memory, call = memory_rate(rounds), {rows: call_seconds(rows, rounds) for rows in (1, 32)}
+    prices = " and ".join(f"{price * 1e6:.1f}" for price in call.values())
+    print(f"{options.threads} thread(s); memory {memory / 1e9:.1f} GB/s, a call {prices} µs (1 and 32 rows)\n")
     print("| step | products, GFLOP/s | computed, ms | measured, ms | measured / computed |")
     print("|---|---|---|---|---|")
 
@@ -167,13 +192,11 @@ def main() -> None:
             measured = train(config, pairs, length, precision, rounds)  # type: ignore[arg-type]
             row(f"train {name}, {pairs} × {length}, {precision}", rate, computed, measured)
     for name, config in (("small", SMALL), ("base", BASE)):
-        for rows in (1, 32):
-            rate = product_rate(config, rows, torch.float32, rounds)
+        for rows in call:
+            rate, reading = step_rates(config, rows, 126, rounds)
             measured, calls = decode(config, rows, 100, rounds)
-            kept = rows * cache_bytes(config, 25, 101)
-            read = (step_bytes(config, 25, 100, rows, a_weight=4) - kept) / memory
-            read += kept / cache_rate(config, rows, 100, rounds)
-            computed = rows * step_operations(config, 25, 100) / rate + read + calls * call
+            maps, kept = step_operations(config, 0, -1), rows * cache_bytes(config, 25, 101)
+            computed = rows * maps / rate + kept / reading + calls * call[rows]
             row(f"decode {name}, {rows} rows, {calls} calls", rate, computed, measured)
     if options.json:
         found = {"machine": described(), "bytes a second": memory, "seconds of a call": call, "scaling": records}

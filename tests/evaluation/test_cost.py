@@ -62,6 +62,38 @@ def test_weights_are_counted_but_for_biases_and_norms(name):
     assert cost.weights(config).all == found
 
 
+KEPT = {
+    "plain": {},
+    "long": {"rows": 2, "length": 200},
+    "gelu, before norms": {"activation": "gelu", "norm_placement": "pre"},
+    "gated, grouped queries": {"activation": "swiglu", "bias": False, "n_kv_heads": 2},
+    "nothing dropped": {"dropout": 0.0},
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_a_training_step_keeps_is_what_pytorch_saves_for_the_way_back(name):
+    fields = {"tie": "all", "d_model": 64, "n_heads": 4, "d_ff": 128, "kernel": "written-out"} | KEPT[name]
+    rows, length = fields.pop("rows", 16), fields.pop("length", 24)
+    config = TransformerConfig(**fields)
+    model = config.build().train()
+    weights = {weight.data_ptr() for weight in model.parameters()}
+    kept = {}
+
+    def keep(x):
+        room = x.untyped_storage()
+        if room.data_ptr() not in weights:
+            kept[room.data_ptr()] = room.nbytes()
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        hidden = model.hidden(*torch.randint(4, 8000, (2, rows, length)).unbind())
+    del hidden
+    assert sum(kept.values()) == pytest.approx(
+        cost.training_bytes(config, rows * length, length)["activations"], rel=0.1
+    )
+
+
 def test_a_small_translator_by_hand():
     """d 4, one head, ff 8, one layer a side, 10 words; a source of 3, a target of 2."""
     config = TransformerConfig(

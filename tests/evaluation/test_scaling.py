@@ -61,8 +61,8 @@ class Moved(TorchDispatchMode):
         return results
 
 
-def test_what_a_training_step_moves_is_what_its_calls_read_and_write():
-    rows, length = 64, 28
+@pytest.mark.parametrize("rows, length", [(64, 28), (2, 512)])
+def test_what_a_training_step_moves_is_what_its_calls_read_and_write(rows, length):
     model = SMALL.build().train()
     optimizer = build_optimizer(model, TrainingConfig())
     src, labels = torch.randint(4, 8000, (2, rows, length)).unbind()

@@ -19,9 +19,18 @@ def share_of_256(p: float) -> int:
 
 
 def keep_mask(x: Tensor, p: float) -> Tensor:
-    """Which values of x stay: each with probability 1 - ⌊256 p + ½⌋ / 256 (not below 1/256), bool and shaped like x."""
+    """Which values of x stay, 1, and which go, 0: a byte each, shaped like x.
+
+    One stays with probability 1 - ⌊256 p + ½⌋ / 256, not below 1/256. In bytes, because PyTorch's comparisons and
+    products with bools take thirty times as long on a CPU.
+    """
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-    return (words.view(torch.uint8)[: x.numel()] >= share_of_256(p)).view(x.shape)
+    return words.view(torch.uint8)[: x.numel()].ge_(share_of_256(p)).view(x.shape)
+
+
+def scaled_where(keep: Tensor, x: Tensor, scale: float) -> Tensor:
+    """0 + scale · x · keep, in one pass."""
+    return torch.addcmul(x.new_zeros(()), x, keep.to(x.dtype), value=scale)
 
 
 class _Drop(torch.autograd.Function):
@@ -31,12 +40,12 @@ class _Drop(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, keep: Tensor, scale: float) -> Tensor:
         ctx.save_for_backward(keep)
         ctx.scale = scale
-        return (x * keep).mul_(scale)
+        return scaled_where(keep, x, scale)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         (keep,) = ctx.saved_tensors
-        return (gradients[0] * keep).mul_(ctx.scale), None, None
+        return scaled_where(keep, gradients[0], ctx.scale), None, None
 
 
 class Dropout(nn.Module):

@@ -1,4 +1,4 @@
-"""The same arithmetic by other means: written out, by SDPA, by FlexAttention; `long.py` has one for long lines.
+"""The same arithmetic by other means: by SDPA, by FlexAttention; `short.py` and `long.py` have one for such lines.
 
 Each kernel has the same signature and equals `functional.attention`, forward and gradients (FlexAttention's only
 exist on a GPU, where `benchmarks/gpu.sh` compares them), for every mask and bias, rows that may look at nothing
@@ -18,18 +18,10 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from prosector.attention.functional import attention, share_heads
 from prosector.attention.masks import Pairs
 from prosector.attention.scope import Scope
 
 Kernel = Callable[[Tensor, Tensor, Tensor, Scope, float | None], Tensor]
-
-
-def written_out(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:
-    """The arithmetic as on paper; every score exists."""
-    n_heads = query.shape[1]
-    key, value = share_heads(key, n_heads), share_heads(value, n_heads)
-    return attention(query, key, value, scope.may_look_of(query), scope.bias, scale)
 
 
 def sdpa(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None = None) -> Tensor:

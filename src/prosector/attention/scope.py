@@ -16,10 +16,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from prosector.attention.blocks import Part
+from prosector.attention.functional import accumulation_type
 from prosector.attention.masks import Mask, Window, agreed
 from prosector.tap import tap_mask
 
 Rotate = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Added = tuple[Tensor | None, Tensor | None]
 
 
 class Adds(Protocol):
@@ -64,6 +66,7 @@ class Scope:
     _dense: Bool[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
     _bias: Float[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
     _bias_learns: bool = field(default=False, init=False, repr=False)
+    _added: dict[tuple[torch.dtype, bool], Added] = field(default_factory=dict, init=False, repr=False)
 
     def placed(self) -> tuple[Tensor, Tensor]:
         """Where the encoding takes queries and keys to be."""
@@ -108,6 +111,26 @@ class Scope:
             return self.adds is not None
         query_places, key_places = self.placed()
         return self.adds.bias(query_places[..., :1], key_places[..., :1]) is not None
+
+    def added_to(self, query: Float[Tensor, "B H Lq d"]) -> Added:
+        """Bias and mask as one table of numbers, once for all layers: what these queries' scores get added.
+
+        That is -∞ where a query may not look, but for one that may look nowhere: the second table has 0 for it, and 1
+        for the others. None stands for zeros, and for ones if that is known.
+        """
+        may_look, wide = self.may_look_of(query), accumulation_type(query.dtype)
+        kind = wide, torch.is_grad_enabled()
+        if kind not in self._added:
+            added, some = None if self.bias is None else self.bias.to(wide), None
+            if may_look is not None:
+                some = may_look.any(dim=-1, keepdim=True)  # [B, H, Lq, 1]
+                added = may_look.new_zeros((), dtype=wide) if added is None else added
+                added = added.masked_fill(~may_look & some, -torch.inf)
+                # Elsewhere the host would have to wait for the answer, and a compiler cannot know it.
+                asked = query.device.type == "cpu" and not torch.compiler.is_compiling()
+                some = None if asked and some.all() else some.to(wide)
+            self._added[kind] = added, some
+        return self._added[kind]
 
     @property
     def learned(self) -> tuple[Tensor, ...]:

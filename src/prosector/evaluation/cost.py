@@ -118,24 +118,30 @@ def step_bytes(
     return own * a_weight + rows * cache_bytes(config, source, written + 1, a_number)
 
 
+def table_bytes(config: TransformerConfig, tokens: int, length: int, a_number: float = 4) -> float:
+    """Of all attention's weights, heads · length a token and attention: kept, where they are written out."""
+    return a_number * tokens * config.n_heads * length * (config.encoder_layers + 2 * config.decoder_layers)
+
+
 def training_bytes(config: TransformerConfig, tokens: int, length: int, a_number: float = 4) -> dict[str, float]:
     """What a training step keeps, by part, for so many source and as many target tokens, in sentences of a length.
 
-    Weights, gradients and AdamW's two moments are float32. For the way back each map keeps what went in, each
-    attention its weights, each norm its input; the logits are never kept, since the loss is computed in pieces.
+    Weights, gradients and AdamW's two moments are float32. For the way back a sublayer keeps what goes into its norm
+    and into its maps, and a byte a feature of what was dropped; attention, written out, also queries, keys and values
+    (repeated where heads share them), its weights and the heads; the logits are never kept, since the loss is computed
+    in pieces.
     """
-    d, q, kv, ff, maps = widths(config)
-    attention = (
-        d + 2 * d + q + 2 * kv + q + 2 * config.n_heads * length
-    )  # a norm's input and output, q k v, heads, weights
-    feed_forward = 3 * d + maps * ff
-    encoder = config.encoder_layers * (attention + feed_forward)
-    decoder = config.decoder_layers * (2 * attention + feed_forward)
+    d, q, _, ff, _ = widths(config)
+    inner = {"relu": 1, **dict.fromkeys(GATED, 4)}.get(config.activation, 2) * ff  # what the activation's way back needs
+    attention, feed_forward = 2 * d + 4 * q, 2 * d + inner
+    numbers = config.encoder_layers * (attention + feed_forward)
+    numbers += config.decoder_layers * (2 * attention + feed_forward)
+    dropped = d * (2 * config.encoder_layers + 3 * config.decoder_layers) if config.dropout else 0
     return {
         "weights": 4.0 * weights(config).all,
         "gradients": 4.0 * weights(config).all,
         "moments": 8.0 * weights(config).all,
-        "activations": float(a_number * tokens * (encoder + decoder)),
+        "activations": tokens * (a_number * numbers + dropped) + table_bytes(config, tokens, length, a_number),
     }
 
 

@@ -14,7 +14,7 @@ from prosector.config.transformer import TransformerConfig
 from prosector.evaluation.cost import Machine, step_operations, training_bytes, training_operations, weights, widths
 
 # How often numbers are read or written outside of matrix products, counted in PyTorch's own calls; a test counts again.
-MOVES = 6  # a number that is kept for the way back, on both ways, with all that lies between it and the next
+MOVES = 10  # a number that is kept for the way back, on both ways, with all that lies between it and the next
 LOSS_MOVES = 15  # a logit in `chunked_cross_entropy`
 UPDATE_MOVES = 7  # a weight in fused AdamW: it, its gradient and both means are read, and all but the gradient written
 
