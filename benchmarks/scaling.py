@@ -3,10 +3,10 @@
     .venv/bin/python benchmarks/scaling.py [--threads 2] [--rounds 5] [--cpu-time] [--json FILE]
 
 Ceilings: matrix products of the feed-forward network's size and of a head's, in float32 and bf16; adding two large
-tensors; products of a few rows by as many weights as a step has, and one query's attention to as many keys; and a call of PyTorch with the Python around it, from a model too narrow to compute anything. Training: each
-kind of operations / its products + bytes / memory. Decoding: products of so few rows, the cache, and as many calls as
-PyTorch counts, one after the other. `--cpu-time` counts this process's own seconds (with one thread), for a machine
-that is busy.
+tensors; products of a few rows by as many weights as a step has, and one query's attention to as many keys; and a call
+of PyTorch with the Python around it, from a model too narrow to compute anything. Training: each kind of operations /
+its products + bytes / memory. Decoding: products of so few rows, the cache, and as many calls as PyTorch counts, one
+after the other. `--cpu-time` counts this process's own seconds (with one thread), for a machine that is busy.
 """
 
 from __future__ import annotations

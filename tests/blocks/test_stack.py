@@ -1,11 +1,14 @@
 """Stacks: their addresses, what their layers share, and what they leave to the layers."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
-from tests.helpers import Watch, stirred, watching
+from tests.helpers import Watch, assert_same, sentences, stirred, tiny, watching
 
 from prosector.attention import Cache, Mask, Scope
-from prosector.blocks import DecoderStack, EncoderStack
+from prosector.attention.packing import without_padding
+from prosector.blocks import DecoderStack, EncoderStack, FeedForward
 from prosector.config.layer import LayerConfig
 from prosector.positions import Position
 
@@ -132,3 +135,103 @@ def test_a_mask_over_an_encoder_joins_that_of_its_padding():
     both = encoder(x, mask=Mask.window(1, 1) & Mask.keys(real))
     assert torch.equal(encoder(x, real, mask=Mask.window(1, 1)), both)
     assert not torch.allclose(encoder(x, real), both)
+
+
+# --- without padding -------------------------------------------------------------------------------------------------
+
+PACKED = {
+    "post-norm": {},
+    "pre-norm, rope, grouped queries": {"norm_placement": "pre", "position": "rope", "n_kv_heads": 1},
+    "gated, t5": {"activation": "swiglu", "position": "t5"},
+    "alibi, sdpa": {"position": "alibi", "kernel": "sdpa"},
+    "rms norms": {"norm": "rms"},
+    "batch norms": {"norm": "batch"},
+}
+
+
+def padded_pairs():
+    torch.manual_seed(2)
+    src, tgt = sentences(5, 7), sentences(5, 6)
+    for row, (source, target) in enumerate(((7, 3), (2, 6), (5, 1), (7, 6), (1, 4))):
+        src[row, source:], tgt[row, target:] = 0, 0
+    return src, tgt
+
+
+def learned(model, src, tgt):
+    """The hidden vectors of real tokens, all gradients, and what norms have counted."""
+    model.zero_grad()
+    hidden = model.hidden(src, tgt)[tgt != 0]
+    hidden.sin().sum().backward()
+    return hidden, *(weight.grad for weight in model.parameters() if weight.grad is not None), *model.buffers()
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_without_padding_a_model_learns_the_same(name):
+    src, tgt = padded_pairs()
+    results = []
+    for context in (nullcontext(), without_padding()):
+        torch.manual_seed(3)
+        model = tiny(**{"dropout": 0.0, "kernel": "written-out"} | PACKED[name]).train()
+        with context:
+            results.append(learned(model, src, tgt))
+    for ours, theirs in zip(*results, strict=True):
+        assert_same(ours, theirs, 1e-12)
+
+
+def rows_seen(model, src, tgt, watch=None):
+    """How many tokens the encoder's and the decoder's first feed-forward networks get."""
+    seen = []
+
+    def noting(original):
+        return lambda x: seen.append(x.shape[:2].numel()) or original(x)
+
+    for network in (model.encoder.layers[0].feed_forward, model.decoder.layers[0].feed_forward):
+        network.inner.forward = noting(network.inner.forward)
+    with without_padding(), watching(watch) if watch else nullcontext():
+        model.hidden(src, tgt)
+    return tuple(seen)
+
+
+def test_padding_stays_away_from_the_layers():
+    src, tgt = padded_pairs()
+    assert rows_seen(tiny(), src, tgt) == (32, 32)  # 22 and 20 of 35 and 30, and what makes full numbers of them
+
+
+def unknown_network(model):
+    class Mixing(FeedForward):
+        """Known to nobody."""
+
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        layer.feed_forward.__class__ = Mixing
+
+
+def unknown_activation(model):
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        layer.feed_forward.activation = lambda x: x.softmax(1)
+
+
+def hook(model):
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        layer.feed_forward.register_forward_hook(lambda *given: None)
+
+
+@pytest.mark.parametrize("change", [unknown_network, unknown_activation, hook])
+def test_padding_stays_where_a_layer_may_mix_tokens_or_is_watched(change):
+    src, tgt = padded_pairs()
+    model = tiny()
+    change(model)
+    assert rows_seen(model, src, tgt) == (35, 30)
+
+
+def test_padding_stays_for_an_observer():
+    assert rows_seen(tiny(), *padded_pairs(), watch=Watch()) == (35, 30)
+
+
+def test_padding_on_the_left_stays_where_no_mask_hides_it():
+    src, tgt = padded_pairs()
+    assert rows_seen(tiny(), src.flip(1), tgt.flip(1)) == (32, 30)
+
+
+def test_a_batch_of_padding_alone_stays_what_it_is():
+    src, tgt = padded_pairs()
+    assert rows_seen(tiny(), torch.zeros_like(src), tgt) == (35, 32)

@@ -15,6 +15,7 @@ from prosector.attention import functional
 from prosector.attention.cache import KeysValues
 from prosector.attention.heads import Heads
 from prosector.attention.kernels import Kernel, sdpa
+from prosector.attention.packing import merge_heads, split_heads
 from prosector.attention.scope import Scope
 from prosector.tap import tap
 
@@ -87,9 +88,9 @@ class MultiHeadAttention(Heads):
         together = x is source
         x = functional.as_autocast_does(x)
         source = x if together else functional.as_autocast_does(source)
-        query = functional.split_heads(self.query(x), self.n_heads)  # [B, H, Lq, d_head]
-        key = functional.split_heads(self.key(source), self.n_kv_heads)  # [B, Hkv, Ln, d_head]
-        value = functional.split_heads(self.value(source), self.n_kv_heads)  # [B, Hkv, Ln, d_value]
+        query = split_heads(self.query(x), self.n_heads, scope.packed)  # [B, H, Lq, d_head]
+        key = split_heads(self.key(source), self.n_kv_heads, scope.packed_keys)  # [B, Hkv, Ln, d_head]
+        value = split_heads(self.value(source), self.n_kv_heads, scope.packed_keys)  # [B, Hkv, Ln, d_value]
         query, key = scope.place(query, key)
         if kept is not None:
             key, value = kept.append(key, value)  # [B, Hkv, Lk, ..]
@@ -107,4 +108,4 @@ class MultiHeadAttention(Heads):
         key = tap(self, "key", key)
         value = tap(self, "value", value)
         heads = tap(self, "heads", self.attend(query, key, value, scope))  # [B, H, Lq, d_value]
-        return tap(self, "", self.output(functional.merge_heads(heads)))
+        return tap(self, "", self.output(merge_heads(heads, scope.packed)))

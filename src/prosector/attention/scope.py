@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from prosector.attention.blocks import Part
 from prosector.attention.functional import accumulation_type
 from prosector.attention.masks import Mask, Window, agreed
+from prosector.attention.packing import Packing
 from prosector.tap import tap_mask
 
 Rotate = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -51,6 +52,8 @@ class Scope:
         counted: it is known without looking that the keys stand at 0, 1, 2, … and the queries are the last of them.
         places: where the encoding takes the queries to be, if not at their positions.
         key_places: where it takes all keys to be, if not at theirs.
+        packed: where the queries' tokens stand, if they come without padding.
+        packed_keys: where those do that keys and values are made from.
     """
 
     query_positions: Int[Tensor, "*B Lq"]
@@ -62,6 +65,8 @@ class Scope:
     counted: bool = False
     places: Tensor | None = None
     key_places: Tensor | None = None
+    packed: Packing | None = None
+    packed_keys: Packing | None = None
 
     _dense: Bool[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)
     _bias: Float[Tensor, "B H Lq Lk"] | None = field(default=None, init=False, repr=False)

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from prosector.attention.packing import without_padding
 from prosector.bench import joeynmt
 from prosector.bench.contest import WORDS, config_of
 from prosector.bench.engines import CPU
@@ -99,7 +100,7 @@ def our_loss(model: Any, given: Sentences) -> Loss:
     """Cross-entropy whose logits never exist at once, as in `prosector train`."""
 
     def loss(precision: Precision) -> Tensor:
-        with matrix_products(precision, CPU):
+        with matrix_products(precision, CPU), without_padding():
             hidden = model.hidden(given.src, given.tgt_in)
             return chunked_cross_entropy(hidden, model.output.weight, given.labels, SMOOTHING)
 

@@ -14,9 +14,28 @@ from prosector.attention.cache import Cache
 from prosector.attention.dropout import Dropout
 from prosector.attention.functional import as_autocast_does
 from prosector.attention.masks import Mask
+from prosector.attention.multihead import MultiHeadAttention
+from prosector.attention.packing import Packing, padding_unwanted
 from prosector.attention.scope import Scope
+from prosector.blocks.decoder_layer import DecoderLayer
+from prosector.blocks.encoder_layer import EncoderLayer
+from prosector.blocks.feed_forward import ACTIVATIONS, FeedForward, GeGLU, SwiGLU
+from prosector.blocks.norms import BatchNorm, LayerNorm, RMSNorm
+from prosector.blocks.residual import PostNorm, PreNorm
 from prosector.positions.base import Position
-from prosector.tap import tap
+from prosector.tap import current_observer, tap
+
+# What treats each token for itself, or is told where tokens stand; a subclass may do otherwise.
+TOKEN_BY_TOKEN = {FeedForward, SwiGLU, GeGLU, LayerNorm, RMSNorm, BatchNorm, PostNorm, PreNorm, MultiHeadAttention}
+
+
+def token_by_token(layer: nn.Module) -> bool:
+    """Whether a layer is known to do so, and nobody watches its parts by PyTorch's hooks."""
+    parts = list(layer.children())
+    known = type(layer) in (EncoderLayer, DecoderLayer) and all(type(part) in TOKEN_BY_TOKEN for part in parts)
+    functions = [part.activation for part in parts if isinstance(part, FeedForward)]
+    hooked = any(part._forward_hooks or part._forward_pre_hooks for part in layer.modules())
+    return known and all(function in ACTIVATIONS.values() for function in functions) and not hooked
 
 
 class Stack(nn.Module):
@@ -85,6 +104,18 @@ class Stack(nn.Module):
         x = x if self.first_norm is None else self.first_norm(x, real)
         return tap(self, "input", self.dropout(x))
 
+    def packing(self, real: Bool[Tensor, "B L"] | None) -> Packing | None:
+        """Where real tokens stand, if they are to go through the layers without padding: on a CPU, if that is wanted.
+
+        Not while somebody observes, nor if a layer may do more than treat each token for itself. On a GPU, and for a
+        compiler, a number of tokens that only the data tell would cost more than it saves.
+        """
+        if real is None or real.device.type != "cpu" or torch.compiler.is_compiling() or not padding_unwanted():
+            return None
+        if current_observer() is not None or not all(map(token_by_token, self.layers)) or real.all() or not real.any():
+            return None
+        return Packing(real)
+
     def leave(self, x: Float[Tensor, "B L d"], real: Bool[Tensor, "B L"] | None) -> Float[Tensor, "B L d"]:
         """The last layer's output, normed if the stack ends with a norm."""
         return tap(self, "", x if self.final_norm is None else self.final_norm(x, real))
@@ -118,9 +149,13 @@ class EncoderStack(Stack):
         rotate = self.position.rotate
         scope = Scope(line, line, mask, self.position, rotate, places, counted, places=moved, key_places=moved)
         x = self.enter(x, places, real)
+        if packed := self.packing(real):
+            scope.packed = scope.packed_keys = packed
+            x, real = packed.pack(x), packed.real
         for layer in self.layers:
             x = layer(x, scope, real)
-        return self.leave(x, real)
+        x = self.leave(x, real)
+        return packed.unpack(x) if packed else x
 
 
 class CausalStack(Stack):
@@ -173,7 +208,19 @@ class DecoderStack(Stack):
 
         memory = as_autocast_does(memory)
         x = self.enter(x, places, real)
+        if packed_memory := self.packing(memory_real) if cache is None else None:
+            memory_scope.packed_keys, memory = packed_memory, packed_memory.pack(memory)
+        # Without a mask a real token sees what stands before it, which must be no padding.
+        if packed := self.packing(real) if cache is None and mask is None and padded_on_the_right(real) else None:
+            scope.packed = scope.packed_keys = memory_scope.packed = packed
+            x, real = packed.pack(x), packed.real
         for number, layer in enumerate(self.layers):
             kept = None if cache is None else (cache.self_attention[number], cache.cross_attention[number])
             x = layer(x, memory, scope, memory_scope, kept, real)
-        return self.leave(x, real)
+        x = self.leave(x, real)
+        return packed.unpack(x) if packed else x
+
+
+def padded_on_the_right(real: Bool[Tensor, "B L"] | None) -> bool:
+    """Whether no padding stands before a real token."""
+    return real is not None and bool((real[:, 1:] <= real[:, :-1]).all())

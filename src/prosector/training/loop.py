@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
+from prosector.attention.packing import without_padding
 from prosector.config.training import TrainingConfig
 from prosector.models.weights import load_weights, save_weights, weights_of
 from prosector.training.checkpoint import Log, average, load_state, save_state
@@ -130,7 +131,7 @@ class Loop:
         size = sum(batch.size for batch in batches)
         total = 0.0
         for batch in batches:
-            with matrix_products(training.precision, self.device):
+            with matrix_products(training.precision, self.device), without_padding():
                 loss = self.task.loss(self.model, batch, size)
             loss.backward()
             total += loss.item()
