@@ -15,14 +15,15 @@ from typing import Any
 from prosector.bench import report
 from prosector.bench.figure import draw
 from prosector.bench.rounds import Rate
+from prosector.bench.training import TUNED
 
 Logs = dict[str, dict[str, Any]]
 Table = tuple[Sequence[str], list[Sequence[str]]]
 MARKED = re.compile(r"(<!-- table: (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
-TRAINING = ("training-small", "training-base", "training-small-tuned", "training-base-tuned")
+TRAINING = ("training-small", "training-base")
 DECODING = ("small", "base", "base-128", "shipped")
 MADE_UP, SHIPPED = ("everybody-small", "everybody-base"), ("everybody-shipped",)
-DRAWN = ("training-small-tuned", "training-base-tuned", *MADE_UP, *SHIPPED, "tokenising")
+DRAWN = (*TRAINING, *MADE_UP, *SHIPPED, "tokenising")
 AIMS = {  # × CTranslate2, by model, beam and sentences at once
     "small": {(1, 1): 3.5, (1, 32): 1.9, (1, 128): 1.5, (5, 1): 2.9, (5, 32): 1.6},
     "base": {(1, 1): 3.5, (1, 32): 1.6, (1, 128): 1.4, (5, 1): 3.0, (5, 32): 1.6},
@@ -30,8 +31,8 @@ AIMS = {  # × CTranslate2, by model, beam and sentences at once
 
 
 def rate(value: Rate) -> str:
-    """A median and its quartiles."""
-    return f"{value.median:,.0f} ({value.low:,.0f}–{value.high:,.0f})"
+    """A median and its quartiles, if there were several turns."""
+    return f"{value.median:,.0f}" + (f" ({value.low:,.0f}–{value.high:,.0f})" if value.turns > 1 else "")
 
 
 def machine(logs: Logs) -> Table:
@@ -63,22 +64,22 @@ def side_by_side(contests: dict[str, dict[str, Rate]]) -> Table:
 
 
 def training(logs: Logs) -> Table:
-    """Target tokens a second, and ours against the best peer: in one run, and each in that of its two that suits it."""
-    contests, ratios, freely = {}, ["**ours against the best peer**"], ["**each with the allocator that suits it**"]
-    best: dict[str, dict[bool, float]] = {}  # of a size: ours, and the best peer's
-    for file in TRAINING:
-        for record in logs.get(file, {}).get("training", ()):
-            size, tuned = record["size"], file.endswith("tuned")
-            rates = report.rates_of("training", record)
-            contests[size + (", allocator tuned for all" if tuned else "")] = rates
-            ratios.append(f"**{record['ratio']:.2f} ×**")
-            for name, found in rates.items():
-                of_size = best.setdefault(size, {True: 0.0, False: 0.0})
-                ours = report.is_ours(name)
-                of_size[ours] = max(of_size[ours], found.median)
-            freely.append(f"**{best[size][True] / best[size][False]:.2f} ×**" if tuned else "")
+    """Target tokens a second with each allocator, and ours against the best peer, each with the one that suits it."""
+    contests: dict[str, dict[str, Rate]] = {}
+    same, freely = ["both with this allocator"], ["**ours against the best peer, each at its best**"]
+    for record in records(logs, TRAINING, "training"):
+        rates = report.rates_of("training", record)
+        for number, (kind, ratio) in enumerate(record["ratios"].items()):
+            column = record["size"] + (f", {kind}" if kind == "tuned" else "")
+            contests[column] = {
+                name.removesuffix(TUNED): found
+                for name, found in rates.items()
+                if name.endswith(TUNED) == (kind == "tuned")
+            }
+            same.append(f"{ratio:.2f} ×")
+            freely.append("" if number else f"**{record['ratio']:.2f} ×**")
     head, rows = side_by_side(contests)
-    return ("target tokens/s, median (quartiles)", *head[1:]), [*rows, ratios, freely]
+    return ("target tokens/s, median (quartiles)", *head[1:]), [*rows, same, freely]
 
 
 def decoding(logs: Logs) -> Table:

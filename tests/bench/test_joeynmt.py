@@ -115,7 +115,7 @@ def test_a_process_that_ends_says_why(speaker):
 
 def test_a_python_without_joeynmt_is_told_how_to_get_one():
     with pytest.raises(ImportError, match=r"No module named 'joeynmt'; benchmarks/joeynmt\.sh makes"):
-        joeynmt.learning(model_of(), {}, Path(sys.executable), 1).__enter__()
+        joeynmt.learning(model_of(), {}, Path(sys.executable), 1, {}).__enter__()
 
 
 def test_a_python_that_is_not_there_is_named(tmp_path):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from prosector.bench.rounds import in_turns, race, rate, turn
+from prosector.bench.rounds import in_turns, knockout, race, rate, turn
 
 
 class Clock:
@@ -67,3 +67,24 @@ def test_the_spread_is_that_of_the_quartiles():
     assert rate([7.0]) == (7.0, 7.0, 7.0, 1)
     assert rate(values).median == statistics.median(values)
     assert str(rate([1234.4] * 3)) == "1,234 (1,234 to 1,234)"
+
+
+def test_who_is_far_behind_takes_one_turn_and_the_others_go_on_there_and_back(clock):
+    speeds, took = {"slow": 6.0, "near": 7.0, "fast": 10.0}, []
+
+    def turn_of(name):
+        took.append(name)
+        clock.now += 1.0
+        return speeds[name] + 0.1 * took.count(name)
+
+    told = []
+    found = knockout({name: lambda name=name: turn_of(name) for name in speeds}, 4.0, lambda *now: told.append(now))
+    assert took == ["slow", "near", "fast", "fast", "near", "near", "fast"]
+    assert told[:4] == [("slow", 1, 3), ("near", 2, 3), ("fast", 3, 3), ("fast", 1, 2)]
+    assert found["slow"] == rate([6.1])
+    assert found["near"] == rate([7.1, 7.2, 7.3])
+    assert found["fast"].turns == 3
+
+
+def test_a_knockout_of_no_seconds_has_the_rounds_it_must_have(clock):
+    assert knockout({"one": lambda: 1.0}, 0.0, rounds=4)["one"].turns == 4

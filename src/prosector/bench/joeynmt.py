@@ -8,8 +8,10 @@ tenth of a millisecond.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -111,13 +113,15 @@ class JoeyNMT:
         versions: of JoeyNMT and of its PyTorch.
     """
 
-    def __init__(self, python: Path, order: dict[str, Any]) -> None:
+    def __init__(self, python: Path, order: dict[str, Any], environment: Mapping[str, str] | None = None) -> None:
         """
         Args:
             python: of the environment that has JoeyNMT.
             order: what its process shall do.
+            environment: what is set for it besides what is set here.
         """
         self.python, self.order = python, order
+        self.environment = {**os.environ, **(environment or {})}
         self.versions: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -133,7 +137,9 @@ class JoeyNMT:
         pipe = subprocess.PIPE
         command = [str(self.python), "-I", joeynmt_worker.__file__, str(file)]
         try:
-            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self.said, text=True)
+            self.process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=self.said, text=True, env=self.environment
+            )
         except OSError as error:
             self.said.close()
             self.folder.cleanup()
@@ -194,13 +200,16 @@ def translating(contest: Contest, beam: int, python: Path, threads: int) -> Joey
     return JoeyNMT(python, order)
 
 
-def learning(model: Transformer, batch: dict[str, Any], python: Path, threads: int) -> JoeyNMT:
+def learning(
+    model: Transformer, batch: dict[str, Any], python: Path, threads: int, environment: Mapping[str, str]
+) -> JoeyNMT:
     """The process that tells its untrained loss by `do("loss bf16")`, and trains by `do("step bf16")`.
 
     Args:
         batch: `src`, `tgt_in`, `labels`, `smoothing` and `learning_rate`.
+        environment: what is set for it besides what is set here.
 
     Raises:
         ValueError: JoeyNMT has no such model.
     """
-    return JoeyNMT(python, order_of(model, threads) | batch)
+    return JoeyNMT(python, order_of(model, threads) | batch, environment)

@@ -79,3 +79,32 @@ def race(contenders: Mapping[str, Work], seconds: float, at_least: float = TURN)
     for name, value in in_turns(contenders, seconds, at_least):
         found[name].append(value)
     return {name: rate(values) for name, values in found.items()}
+
+
+def knockout(
+    turns: Mapping[str, Callable[[], float]],
+    seconds: float,
+    tell: Callable[[str, int, int], None] = lambda name, turn, turns: None,
+    rounds: int = 3,
+    close: float = 2 / 3,
+) -> dict[str, Rate]:
+    """Everybody takes one turn; those that came close to the fastest take more.
+
+    Args:
+        turns: of each contender, units a second of one turn of it.
+        seconds: how long the rounds after the first may take; `rounds` are played at least, the first included.
+        tell: is told whose turn it is, which one of how many in this round.
+        close: of the fastest's units a second.
+    """
+    found: dict[str, list[float]] = {name: [] for name in turns}
+    order, played, began = list(turns), 0, 0.0
+    while played < rounds or time.perf_counter() - began < seconds:
+        for number, name in enumerate(order, start=1):
+            tell(name, number, len(order))
+            found[name].append(turns[name]())
+        if not played:
+            began, best = time.perf_counter(), max(value for (value,) in found.values())
+            order = [name for name in order if found[name][0] >= close * best]
+        order.reverse()  # nobody always comes after the same one
+        played += 1
+    return {name: rate(values) for name, values in found.items()}

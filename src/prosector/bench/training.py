@@ -1,142 +1,39 @@
-"""Who trains fastest? A step of ours, forward, backward and AdamW, against the libraries of `peers.py` and JoeyNMT.
+"""Who trains fastest? A step of ours, forward, backward and AdamW, against the libraries of `trainers.py` and JoeyNMT.
 
-Every one of them takes part in float32, and in bf16 where the machine multiplies it. Those with our weights have our
-loss, which is compared before the clock starts. All drop a tenth after embeddings and sublayers, and smooth labels by
-a tenth; where a library's own loss does not, or does it more slowly, its logits go to PyTorch's cross-entropy.
+Each of them takes part in float32, in bf16 where the machine multiplies it, and both with the allocator of memory as it
+is and with one that keeps what was freed for the next step. Each has a process of its own, one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
-from prosector.attention.packing import without_padding
-from prosector.bench import joeynmt
+from prosector.bench import apart, joeynmt
 from prosector.bench.contest import WORDS, config_of
-from prosector.bench.engines import CPU
-from prosector.bench.peers import Marian, TorchTranslator, XTransformer
-from prosector.bench.rounds import Rate, Work, race
-from prosector.config.training import TrainingConfig
+from prosector.bench.rounds import Rate, knockout
+from prosector.bench.trainers import CONTENDERS, CPU, LEARNING_RATE, OURS, SMOOTHING, Weights, first, sentences
+from prosector.config.transformer import TransformerConfig
 from prosector.evaluation.cost import training_operations
-from prosector.training.loss import chunked_cross_entropy
-from prosector.training.optimizer import build_optimizer
-from prosector.training.precision import Precision, matrix_products, multiplies_bf16
+from prosector.training.precision import Precision, multiplies_bf16
 
-LENGTH, SHORTEST, SMOOTHING, DROPOUT, LEARNING_RATE = 28, 22, 0.1, 0.1, 3e-4
+DROPOUT = 0.1
 PAIRS = {"small": 128, "base": 80}
-# Seconds: a training's steps follow each other, and a single one would pay for the memory that others had before it.
-TURN = {"small": 3.0, "base": 3.0}
-OURS = "prosector"
-Loss = Callable[[Precision], Tensor]
-Weights = Literal["ours", "its own"]
-
-
-class Sentences(NamedTuple):
-    """One batch of made-up ids: sources, what the decoder reads, what it shall write, and how many labels are real."""
-
-    src: Tensor
-    tgt_in: Tensor
-    labels: Tensor
-    n_tokens: int
-
-
-def sentences(pairs: int, seed: int = 1) -> Sentences:
-    """Pairs of 22 to 28 tokens, both sides alike long."""
-    made = torch.Generator().manual_seed(seed)
-    lengths = torch.randint(SHORTEST, LENGTH + 1, (pairs,), generator=made)
-    lengths[0] = LENGTH
-    real = torch.arange(LENGTH) < lengths[:, None]
-    src, labels = (torch.randint(4, WORDS, (pairs, LENGTH), generator=made) * real for _ in range(2))
-    tgt_in = torch.cat([torch.full((pairs, 1), 2), labels[:, :-1]], dim=1)
-    return Sentences(src, tgt_in, labels, int(real.sum()))
-
-
-class Contender(NamedTuple):
-    """Who trains in this process.
-
-    Attributes:
-        model: in training.
-        loss: what it minimises, in a type of products.
-        weights: whose it begins with.
-    """
-
-    model: nn.Module
-    loss: Loss
-    weights: Weights
-
-
-def contenders(size: str, given: Sentences) -> dict[str, Contender]:
-    """Everybody but JoeyNMT, each at every setting that may be its best.
-
-    Raises:
-        ImportError: a peer is not installed.
-    """
-    torch.manual_seed(1)
-    config = config_of(size, dropout=DROPOUT)
-    first = config.build()
-    found: dict[str, Contender] = {}
-    for kernel in ("written-out", "sdpa"):
-        ours = config_of(size, dropout=DROPOUT, kernel=kernel).build()
-        ours.load_state_dict(first.state_dict())
-        found[f"{OURS}, {kernel}"] = Contender(ours.train(), our_loss(ours, given), "ours")
-    peers: dict[str, tuple[nn.Module, Weights]] = {
-        "Hugging Face Marian, sdpa": (Marian(first, "sdpa"), "ours"),
-        "Hugging Face Marian, eager": (Marian(first, "eager"), "ours"),
-        "torch.nn.Transformer": (TorchTranslator(config, LENGTH), "its own"),
-        "x-transformers, sdpa": (XTransformer(config, LENGTH, flash=True), "its own"),
-        "x-transformers, eager": (XTransformer(config, LENGTH, flash=False), "its own"),
-    }
-    theirs = {name: Contender(model.train(), plain_loss(model, given), of) for name, (model, of) in peers.items()}
-    return found | theirs
-
-
-def our_loss(model: Any, given: Sentences) -> Loss:
-    """Cross-entropy whose logits never exist at once, as in `prosector train`."""
-
-    def loss(precision: Precision) -> Tensor:
-        with matrix_products(precision, CPU), without_padding():
-            hidden = model.hidden(given.src, given.tgt_in)
-            return chunked_cross_entropy(hidden, model.output.weight, given.labels, SMOOTHING)
-
-    return loss
-
-
-def plain_loss(logits: Callable[[Tensor, Tensor], Tensor], given: Sentences) -> Loss:
-    """PyTorch's cross-entropy of whatever gives logits."""
-
-    def loss(precision: Precision) -> Tensor:
-        with matrix_products(precision, CPU):
-            flat = logits(given.src, given.tgt_in).flatten(0, 1)
-        labels = given.labels.flatten()
-        return F.cross_entropy(flat.float(), labels, ignore_index=0, label_smoothing=SMOOTHING)
-
-    return loss
-
-
-def untrained(one: Contender, precision: Precision) -> float:
-    """The loss with nothing dropped; with gradients: without, torch.nn takes a path that bf16 breaks."""
-    one.model.eval()
-    found = one.loss(precision).item()
-    one.model.train()
-    return found
-
-
-def stepping(one: Contender, optimizer: torch.optim.Optimizer, precision: Precision, n_tokens: int) -> Work:
-    """A step of training; the target tokens that it learned from."""
-
-    def step() -> float:
-        one.loss(precision).backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)  # so that who waits holds no gradients
-        return float(n_tokens)
-
-    return step
+TURN = {"small": 3.0, "base": 3.0}  # seconds that a turn lasts at least
+TUNED = ", tuned"
+ALLOCATORS: dict[str, dict[str, str]] = {
+    "": {},
+    TUNED: {
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=4294967296"
+        ":glibc.malloc.trim_threshold=8589934592:glibc.malloc.top_pad=268435456"
+    },
+}
+Ask = Callable[[apart.Order, Mapping[str, str]], apart.Turn]
 
 
 class Result(NamedTuple):
@@ -161,13 +58,23 @@ class Result(NamedTuple):
     @property
     def ratio(self) -> float:
         """Ours over the best peer's, each at its best."""
-        ours = {name: rate.median for name, rate in self.rates.items() if name.startswith(OURS)}
-        return max(ours.values()) / max(rate.median for name, rate in self.rates.items() if name not in ours)
+        return self.ratio_of(self.rates)
+
+    def ratio_of(self, names: Iterable[str]) -> float:
+        """The same among some contenders."""
+        best = {True: 0.0, False: 0.0}
+        for name in names:
+            ours = name.startswith(OURS)
+            best[ours] = max(best[ours], self.rates[name].median)
+        return best[True] / best[False]
 
     def record(self) -> dict[str, Any]:
         """All of it, for JSON."""
         rates = {name: rate._asdict() for name, rate in self.rates.items()}
-        return self._asdict() | {"rates": rates, "ratio": self.ratio}
+        tuned = [name for name in self.rates if name.endswith(TUNED)]
+        plain = [name for name in self.rates if name not in tuned]
+        ratios = {"as it is": self.ratio_of(plain)} | ({"tuned": self.ratio_of(tuned)} if tuned else {})
+        return self._asdict() | {"rates": rates, "ratio": self.ratio, "ratios": ratios}
 
 
 def precisions() -> tuple[Precision, ...]:
@@ -175,49 +82,66 @@ def precisions() -> tuple[Precision, ...]:
     return ("float32", "bf16") if multiplies_bf16(CPU) else ("float32",)
 
 
-def run(size: str, seconds: float, types: Sequence[Precision], joey: Path | None = None) -> Result:
+def allocators() -> dict[str, dict[str, str]]:
+    """The ways in which memory may be handed out here, by what a contender's name gets: others than glibc have one."""
+    return ALLOCATORS if platform.libc_ver()[0] == "glibc" else {"": {}}
+
+
+def run(
+    size: str,
+    seconds: float,
+    types: Sequence[Precision],
+    joey: Path | None = None,
+    tell: Callable[[str, int, int], None] = lambda name, turn, turns: None,
+    ask: Ask | None = None,
+) -> Result:
     """Let them all train on one batch, in turns.
 
     Args:
         size: of the models.
-        seconds: how long the turns may take.
+        seconds: how long those that came close to the fastest may take turns.
         types: of the products.
         joey: a Python that has JoeyNMT, if it shall take part.
+        tell: is told whose turn it is, which one of how many in this round.
+        ask: how a contender is told to train for a while; by `apart.ask` if not given.
+
+    Raises:
+        RuntimeError: a contender failed.
     """
-    given = sentences(PAIRS.get(size, 16))
+    config, pairs = config_of(size, dropout=DROPOUT), PAIRS.get(size, 16)
+    given = sentences(pairs, WORDS)
     losses: dict[str, float] = {}
     weights: dict[str, Weights] = {}
-    works: dict[str, Work] = {}
-    with ExitStack() as running:
-        for who, one in contenders(size, given).items():
-            optimizer = build_optimizer(one.model, TrainingConfig(learning_rate=LEARNING_RATE))
+    versions: dict[str, str] = {}
+    turns: dict[str, Callable[[], float]] = {}
+
+    def turn(name: str, order: apart.Order, environment: Mapping[str, str]) -> float:
+        found = (ask or apart.ask)(order, environment)
+        losses[name], weights[name] = found.loss, "ours" if found.weights == "ours" else "its own"
+        return found.rate
+
+    def joeynmt_turn(name: str, order: apart.Order, environment: Mapping[str, str]) -> float:
+        with joeynmt_of(config, pairs, joey, environment) as theirs:  # type: ignore[arg-type]
+            versions.update(theirs.versions)
+            losses[name], weights[name] = theirs.do(f"loss {order.precision}"), "ours"
+            return apart.warmed(lambda: float(theirs.do(f"step {order.precision}")), order.seconds)
+
+    threads = torch.get_num_threads()
+    for suffix, environment in allocators().items():
+        for who in (*CONTENDERS, *(["JoeyNMT"] if joey else [])):
             for precision in types:
-                name = f"{who}, {precision}"
-                losses[name], weights[name] = untrained(one, precision), one.weights
-                works[name] = stepping(one, optimizer, precision, given.n_tokens)
-        versions = {}
-        if joey:
-            theirs = running.enter_context(joeynmt_of(size, given, joey))
-            versions = theirs.versions
-            for precision in types:
-                name = f"JoeyNMT, {precision}"
-                losses[name], weights[name] = theirs.do(f"loss {precision}"), "ours"
-                works[name] = telling(theirs, f"step {precision}")
-        rates = race(works, seconds, TURN.get(size, 0.0))
-    mean = given.n_tokens / len(given.src)
-    operations = training_operations(config_of(size), round(mean), round(mean)) / mean
-    return Result(size, len(given.src), operations / 1e9, losses, weights, rates, versions)
+                order = apart.Order(who, precision, config.model_dump_json(), pairs, threads, TURN.get(size, 0.0))
+                name = f"{who}, {precision}{suffix}"
+                turns[name] = partial(turn if who in CONTENDERS else joeynmt_turn, name, order, environment)
+    rates = knockout(turns, seconds, tell)
+    mean = given.n_tokens / pairs
+    operations = training_operations(config, round(mean), round(mean)) / mean
+    return Result(size, pairs, operations / 1e9, losses, weights, rates, versions)
 
 
-def joeynmt_of(size: str, given: Sentences, python: Path) -> joeynmt.JoeyNMT:
+def joeynmt_of(config: TransformerConfig, pairs: int, python: Path, environment: Mapping[str, str]) -> joeynmt.JoeyNMT:
     """JoeyNMT with the weights that ours begin with."""
-    torch.manual_seed(1)
-    model = config_of(size, dropout=DROPOUT).build()
+    given = sentences(pairs, WORDS)
     batch = {"src": given.src, "tgt_in": given.tgt_in, "labels": given.labels}
     settings = {"smoothing": SMOOTHING, "learning_rate": LEARNING_RATE}
-    return joeynmt.learning(model, batch | settings, python, torch.get_num_threads())
-
-
-def telling(theirs: joeynmt.JoeyNMT, word: str) -> Work:
-    """What another process does when it is told to."""
-    return lambda: float(theirs.do(word))
+    return joeynmt.learning(first(config), batch | settings, python, torch.get_num_threads(), environment)

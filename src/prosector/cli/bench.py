@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from prosector.cli.console import say
+from prosector.cli.console import Doing, say
 from prosector.cli.lines import whole_file
 
 if TYPE_CHECKING:
@@ -26,9 +28,10 @@ sentences. Each contender plays at all its settings, in int8. What they write is
 Beside them, what this machine can do at most. Let nothing else run.
 
 --training trains small or base: ours against torch.nn, Hugging Face's Marian and x-transformers, all in float32 and
-in bf16 where the machine has it. --tokenising cuts up sentences with a translator's vocabularies: ours against
-SentencePiece and Hugging Face. --long times attention over long lines. JoeyNMT takes part in training and translating
-if --joeynmt names a Python that has it (benchmarks/joeynmt.sh makes one).
+in bf16 where the machine has it, with the allocator of memory as it is and tuned. Each turn is a process of its own;
+who is far behind the fastest in the first round takes no other. --tokenising cuts up sentences with a translator's
+vocabularies: ours against SentencePiece and Hugging Face. --long times attention over long lines. JoeyNMT takes part in
+training and translating if --joeynmt names a Python that has it (benchmarks/joeynmt.sh makes one).
 
 Needs the native core, and pip install 'prosector[bench]'.
 
@@ -162,7 +165,17 @@ def training_race(sizes: list[str], seconds: float, types: str | None, joeynmt: 
     known: tuple[Precision, ...] = ("float32", "bf16")
     if other := [name for name in wanted if name not in known]:
         raise ValueError(f"--precision {other[0]!r}: give {' or '.join(known)}, or both with a comma between")
-    return Race("training", (training.run(size, seconds, wanted, joeynmt).record() for size in sizes))
+
+    def records() -> Iterator[dict[str, Any]]:
+        for size in sizes:
+            with Doing(sys.stderr) as doing:
+                result = training.run(size, seconds, wanted, joeynmt, partial(told, doing, size))
+            yield result.record()
+
+    def told(doing: Doing, size: str, name: str, turn: int, turns: int) -> None:
+        doing.count(f"{size}: {name}", turn, turns)
+
+    return Race("training", records())
 
 
 def tokenising_race(models: list[str], data: str | None, columns: str, threads: int, seconds: float) -> Race:
