@@ -56,6 +56,29 @@ def test_the_gradient_is_the_one_that_small_changes_show():
     assert torch.autograd.gradcheck(lambda x: drop(x, 0.4), x)
 
 
+@given(rates, st.integers(0, 9), st.booleans())
+def test_dropped_onto_a_residual_path_it_is_the_sum_and_has_its_gradients(p, seed, training):
+    dropout = Dropout(p).train(training)
+    x, y = torch.randn(2, 5, 8, dtype=torch.float64).unbind()
+    found = []
+    for both in (dropout.onto, lambda x, y: x + dropout(y)):
+        leaves = x.clone().requires_grad_(), y.clone().requires_grad_()
+        torch.manual_seed(seed)
+        total = both(*leaves)
+        found.append([total, *torch.autograd.grad(total.sin().sum(), leaves)])
+    for ours, plain in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain, rtol=0, atol=1e-12)
+
+
+def test_dropped_onto_a_wider_type_it_has_that_type_and_its_gradient_its_own():
+    x, y = torch.randn(3, 4, requires_grad=True), torch.randn(3, 4).bfloat16().requires_grad_()
+    total = Dropout(0.5).train().onto(x, y)
+    total.sum().backward()
+    assert (total.dtype, x.grad.dtype, y.grad.dtype) == (torch.float32, torch.float32, torch.bfloat16)
+    assert torch.equal(x.grad, torch.ones(3, 4))
+    assert set(y.grad.flatten().tolist()) <= {0.0, 2.0}
+
+
 def test_the_same_seed_drops_the_same_values_and_another_seed_others():
     x = torch.ones(1000)
     assert torch.equal(drop(x, 0.3, seed=1), drop(x, 0.3, seed=1))

@@ -48,6 +48,21 @@ class _Drop(torch.autograd.Function):
         return scaled_where(keep, gradients[0], ctx.scale), None, None
 
 
+class _DropOnto(torch.autograd.Function):
+    """x + y · keep / (1 - p), in one pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, keep: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(keep)
+        ctx.scale, ctx.y_type = scale, y.dtype
+        return torch.addcmul(x, y, keep, value=scale)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        (keep,) = ctx.saved_tensors
+        return gradients[0], scaled_where(keep, gradients[0].to(ctx.y_type), ctx.scale), None, None
+
+
 class Dropout(nn.Module):
     """Set a share p of the values to zero in training and scale the rest by 1 / (1 - p) (Srivastava et al. 2014).
 
@@ -69,6 +84,13 @@ class Dropout(nn.Module):
         if torch.compiler.is_compiling():  # a compiler fuses the plain words, and cannot follow the others
             return x * (torch.randint(256, x.shape, dtype=torch.uint8, device=x.device) >= dropped) * scale
         return _Drop.apply(x, keep_mask(x, self.p), scale)
+
+    def onto(self, x: Tensor, y: Tensor) -> Tensor:
+        """x + dropout(y): what a residual path adds to it."""
+        dropped = share_of_256(self.p)
+        if not self.training or dropped == 0 or torch.compiler.is_compiling() or x.shape != y.shape:
+            return x + self(y)
+        return _DropOnto.apply(x, y, keep_mask(y, self.p), 256 / (256 - dropped))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

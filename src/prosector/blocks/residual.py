@@ -23,7 +23,7 @@ class PostNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "B L d"], sublayer: Sublayer, norm: nn.Module, real: Real) -> Tensor:
-        return norm(x + self.dropout(sublayer(x)), real)
+        return norm(self.dropout.onto(x, sublayer(x)), real)
 
 
 class PreNorm(nn.Module):
@@ -34,4 +34,4 @@ class PreNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "B L d"], sublayer: Sublayer, norm: nn.Module, real: Real) -> Tensor:
-        return x + self.dropout(sublayer(norm(x, real)))
+        return self.dropout.onto(x, sublayer(norm(x, real)))
