@@ -5,8 +5,9 @@
 
 `run` trains the small size on real pairs (`PROSECTOR_DATA` names their folder), three seeds each, on one core:
 
-- *fast*: as `prosector train` does on this machine, with bf16 products, cross-entropy by chunks, dropout by bytes;
-- *plain*: float32 throughout, the logits of the whole batch at once, PyTorch's own dropout.
+- *fast*: as `prosector train` does on this machine, with bf16 products, cross-entropy by chunks, dropout by bytes, and
+  without padding;
+- *plain*: float32 throughout, the logits of the whole batch at once, PyTorch's own dropout and attention, with padding.
 
 Both get the same data, first weights and number of steps (STEPS, six minutes of the fast one). A JSON file a run holds
 the loss of every step, and the development loss at the end. `show` makes the table and the figure of them.
@@ -24,9 +25,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from prosector.attention.dropout import Dropout
+from prosector.attention import Dropout, Heads, Scope, functional
+from prosector.attention.packing import without_padding
 from prosector.bench.contest import SIZES
 from prosector.cli.trial import begun, with_steps
 from prosector.config.run import read_run
@@ -50,17 +53,35 @@ class PlainTask(TranslationTask):
     """The same batches; the logits of all their tokens exist at once."""
 
     def loss(self, model: Seq2Seq, batch: Batch, size: int) -> Tensor:
-        logits = model.output(model.hidden(batch.src, batch.tgt_in))
+        with without_padding(False):
+            logits = model.output(model.hidden(batch.src, batch.tgt_in))
         return label_smoothed_cross_entropy(logits, batch.labels, self.smoothing)
 
 
-def with_plain_dropout(module: nn.Module) -> None:
-    """Put PyTorch's own dropout in the place of ours."""
-    for name, child in module.named_children():
-        if isinstance(child, Dropout):
-            setattr(module, name, nn.Dropout(child.p))
-        else:
-            with_plain_dropout(child)
+class PlainDropout(Dropout):
+    """PyTorch's own."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.p, self.training)
+
+    def onto(self, x: Tensor, y: Tensor) -> Tensor:
+        return x + self(y)
+
+
+def made_plain(model: nn.Module) -> None:
+    """Put PyTorch's own dropout in the place of ours, and attention as arithmetic in that of a kernel."""
+    for module in list(model.modules()):
+        if isinstance(module, Heads):
+            module.kernel = arithmetic
+        for name, child in module.named_children():
+            if isinstance(child, Dropout):
+                setattr(module, name, PlainDropout(child.p))
+
+
+def arithmetic(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: float | None) -> Tensor:
+    """`functional.attention`, with the way back that PyTorch finds."""
+    key, value = (functional.share_heads(x, query.shape[1]) for x in (key, value))
+    return functional.attention(query, key, value, scope.may_look_of(query), scope.bias, scale)
 
 
 def loop_of(variant: str, seed: int, folder: Path) -> Loop:
@@ -69,7 +90,7 @@ def loop_of(variant: str, seed: int, folder: Path) -> Loop:
     work, start = begun(with_steps(read_run(PRESETS / "zh-en.toml", given), STEPS), None)
     loop = prepare(work, start, folder, LineReporter(io.StringIO()))
     if variant == "plain":
-        with_plain_dropout(loop.model)
+        made_plain(loop.model)
         task: Any = loop.task
         loop.task = PlainTask(task.batches, task.validator, task.smoothing)
     return loop

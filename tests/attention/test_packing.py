@@ -81,3 +81,10 @@ def test_padding_is_unwanted_in_the_context_alone_even_after_a_mistake():
     with pytest.raises(ZeroDivisionError):
         mistaken()
     assert not padding_unwanted()
+
+
+def test_padding_can_be_wanted_again_inside():
+    with without_padding():
+        with without_padding(False):
+            assert not padding_unwanted()
+        assert padding_unwanted()

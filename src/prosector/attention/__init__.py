@@ -10,6 +10,7 @@ from prosector.attention.kernels import Kernel, flex, sdpa
 from prosector.attention.long import blockwise
 from prosector.attention.masks import Mask
 from prosector.attention.multihead import MultiHeadAttention
+from prosector.attention.packing import without_padding
 from prosector.attention.scope import Scope
 from prosector.attention.short import written_out
 
@@ -32,5 +33,6 @@ __all__ = [
     "flex",
     "sdpa",
     "self_attention",
+    "without_padding",
     "written_out",
 ]

@@ -33,9 +33,13 @@ _wanted: ContextVar[bool] = ContextVar("prosector_without_padding", default=Fals
 
 
 @contextmanager
-def without_padding() -> Iterator[None]:
-    """In here stacks let real tokens alone through their layers, where they know that it makes no difference."""
-    before = _wanted.set(True)
+def without_padding(wanted: bool = True) -> Iterator[None]:
+    """In here stacks let real tokens alone through their layers, where they know that it makes no difference.
+
+    Args:
+        wanted: False lets padding through again, inside of such a place.
+    """
+    before = _wanted.set(wanted)
     try:
         yield
     finally:

@@ -33,7 +33,8 @@ class Rate(NamedTuple):
     turns: int
 
     def __str__(self) -> str:
-        return f"{self.median:,.0f} ({self.low:,.0f} to {self.high:,.0f})"
+        spread = f" ({self.low:,.0f} to {self.high:,.0f})" if self.turns > 1 else ""
+        return f"{self.median:,.0f}{spread}"
 
 
 def turn(work: Work, at_least: float = TURN) -> float:

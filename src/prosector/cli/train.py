@@ -86,6 +86,7 @@ def train(
     from prosector.decoding.installed import find_model
     from prosector.training import run
     from prosector.training.loop import InterruptedRunError
+    from prosector.training.memory import keep_freed_memory
 
     options.load(parts)
     if recipe == "fine-tune" and start_from is None:
@@ -106,6 +107,7 @@ def train(
         ["train", recipe or ""],
         {"--data": data, "--dev": dev, "--set": settings, "--from": start_from and [start_from], "--part": parts},
     )
+    keep_freed_memory()
     try:
         with reporter() as told:
             outcome = run.train(
