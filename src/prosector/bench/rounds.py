@@ -87,7 +87,7 @@ def knockout(
     seconds: float,
     tell: Callable[[str, int, int], None] = lambda name, turn, turns: None,
     rounds: int = 3,
-    close: float = 2 / 3,
+    close: float = 1 / 2,
 ) -> dict[str, Rate]:
     """Everybody takes one turn; those that came close to the fastest take more.
 
