@@ -70,7 +70,7 @@ def training(logs: Logs) -> Table:
     for record in records(logs, TRAINING, "training"):
         rates = report.rates_of("training", record)
         for number, (kind, ratio) in enumerate(record["ratios"].items()):
-            column = record["size"] + (f", {kind}" if kind == "tuned" else "")
+            column = record["size"] + (", allocator tuned" if kind == "tuned" else "")
             contests[column] = {
                 name.removesuffix(TUNED): found
                 for name, found in rates.items()

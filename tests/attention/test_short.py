@@ -52,6 +52,13 @@ def test_it_keeps_the_weights_once():
     assert sorted(kept) == sorted([*(leaf.numel() for leaf in leaves), 3 * 4 * 7 * 9])
 
 
+def test_gradients_of_gradients_are_an_error_and_no_wrong_number():
+    leaves, scope = problem(torch.float64)
+    [gradient] = torch.autograd.grad(written_out(*leaves, scope, None).sin().sum(), leaves[:1], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sin().sum().backward()
+
+
 # --- what is added, once for all layers ------------------------------------------------------------------------------
 
 

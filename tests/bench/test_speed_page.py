@@ -55,6 +55,22 @@ def test_a_row_of_decoding_has_each_at_its_best_the_aim_and_both_scores():
     assert len(head) == len(rows[0])
 
 
+def test_training_stands_side_by_side_with_each_allocator_and_ours_at_its_best():
+    def at(value):
+        return {"median": value, "low": value - 1, "high": value + 1, "turns": 1 if value < 10 else 3}
+
+    rates = {"prosector, a": at(20.0), "prosector, a, tuned": at(30.0), "Marian": at(5.0), "Marian, tuned": at(15.0)}
+    record = {"size": "small", "rates": rates, "ratio": 2.0, "ratios": {"as it is": 4.0, "tuned": 2.0}}
+    head, rows = page.training({"training-small": {"training": [record]}})
+    assert head[1:] == ("small", "small, allocator tuned")
+    assert rows == [
+        ("prosector, a", "20 (19–21)", "30 (29–31)"),
+        ("Marian", "5", "15 (14–16)"),
+        ["both with this allocator", "4.00 ×", "2.00 ×"],
+        ["**ours against the best peer, each at its best**", "**2.00 ×**", ""],
+    ]
+
+
 def test_contenders_stand_side_by_side_the_fastest_first():
     def at(value):
         return Rate(value, value, value, 3)

@@ -12,6 +12,8 @@ and back, from dO (Dao et al. 2022, "FlashAttention", appendix B.2):
 masking, there and back, and keep them twice. A, made once for all layers, costs one addition and nothing on the way
 back, since a forbidden weight is 0 and so is its gradient.
 
+Its gradients have no gradients themselves; those of `functional.attention` do.
+
 Some operations are in float32 although autocast would do them in bf16: PyTorch's softmax of short rows is five times
 as fast in float32 on a CPU, there and back.
 """
@@ -21,6 +23,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from prosector.attention.functional import accumulation_type, as_autocast_does, in_full, share_heads
 from prosector.attention.scope import Scope
@@ -61,6 +64,7 @@ class _WrittenOut(torch.autograd.Function):
         return torch.bmm(flat(weights).to(value.dtype), value).unflatten(0, (rows, n_heads))
 
     @staticmethod
+    @once_differentiable  # what it keeps is no function of its inputs any more
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value, weights = ctx.saved_tensors
         rows_and_heads, of_output = weights.shape[:2], flat(gradients[0])
