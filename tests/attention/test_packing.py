@@ -49,6 +49,11 @@ def test_heads_are_split_and_merged_as_those_of_the_padded_batch(real, n_heads, 
     assert torch.equal(merge_heads(heads, packing), packing.pack(x))
 
 
+@pytest.mark.parametrize("real, right", [([1, 1, 0], True), ([1, 1, 1], True), ([0, 1, 1], False), ([1, 0, 1], False)])
+def test_padding_on_the_right_is_known(real, right):
+    assert Packing(torch.tensor([[1, 1, 0], real]).bool()).on_the_right == right
+
+
 def test_without_a_packing_they_are_split_as_they_are():
     x = torch.randn(2, 3, 4)
     heads = split_heads(x, 2, None)

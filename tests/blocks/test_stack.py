@@ -235,3 +235,19 @@ def test_padding_on_the_left_stays_where_no_mask_hides_it():
 def test_a_batch_of_padding_alone_stays_what_it_is():
     src, tgt = padded_pairs()
     assert rows_seen(tiny(), torch.zeros_like(src), tgt) == (35, 32)
+
+
+def test_compiled_whole_a_model_learns_the_same_with_padding():
+    """Nothing on the way asks the data for a number, which would end the graph, and make a GPU's host wait."""
+    src, tgt = padded_pairs()
+    model = tiny(kernel="written-out", dropout=0.0, encoder_layers=1, decoder_layers=1).train()
+    plain = [value.clone() for value in learned(model, src, tgt)]
+    torch.compiler.reset()
+    hidden = torch.compile(model.hidden, backend="aot_eager", fullgraph=True)
+    with without_padding():
+        model.zero_grad()
+        found = hidden(src, tgt)[tgt != 0]
+        found.sin().sum().backward()
+    compiled = found, *(weight.grad for weight in model.parameters() if weight.grad is not None), *model.buffers()
+    for ours, theirs in zip(compiled, plain, strict=True):
+        assert_same(ours, theirs, 1e-12)

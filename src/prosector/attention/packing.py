@@ -73,6 +73,7 @@ class Packing:
 
     Attributes:
         real: which packed ones are, [1, N].
+        on_the_right: whether all padding stands behind its line's tokens.
     """
 
     def __init__(self, real: Bool[Tensor, "B L"]) -> None:
@@ -86,6 +87,7 @@ class Packing:
         packed[places] = torch.arange(count, device=real.device)
         self.tokens = Places(packed, padded, count)
         self.real = (torch.arange(size, device=real.device) < count)[None]
+        self.on_the_right = bool((real[:, 1:] <= real[:, :-1]).all())
         self._heads: dict[int, Places] = {}
 
     def pack(self, x: Float[Tensor, "B L d"]) -> Float[Tensor, "1 N d"]:

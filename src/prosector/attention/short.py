@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from prosector.attention.functional import accumulation_type, as_autocast_does, in_full, share_heads
+from prosector.attention.functional import accumulation_type, as_autocast_does, attention, in_full, share_heads
 from prosector.attention.scope import Scope
 
 
@@ -37,11 +37,12 @@ def written_out(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: 
     Raises:
         ValueError: the mask was made for another number of rows or heads; both are named.
     """
-    n_heads = query.shape[1]
+    key, value = share_heads(key, query.shape[1]), share_heads(value, query.shape[1])
+    if torch.compiler.is_compiling():  # a compiler fuses the plain words, and cannot follow the others
+        return attention(query, key, value, scope.may_look_of(query), scope.bias, scale)
     added, some = scope.added_to(query)
     # The way back runs without autocast, and must compute the same.
     query, key, value = as_autocast_does(in_full(query)), as_autocast_does(in_full(key)), as_autocast_does(value)
-    key, value = share_heads(key, n_heads), share_heads(value, n_heads)
     return _WrittenOut.apply(query, key, value, added, some, 1 / math.sqrt(query.shape[-1]) if scale is None else scale)
 
 

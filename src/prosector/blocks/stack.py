@@ -210,8 +210,11 @@ class DecoderStack(Stack):
         x = self.enter(x, places, real)
         if packed_memory := self.packing(memory_real) if cache is None else None:
             memory_scope.packed_keys, memory = packed_memory, packed_memory.pack(memory)
+        packed = self.packing(real) if cache is None and mask is None else None
         # Without a mask a real token sees what stands before it, which must be no padding.
-        if packed := self.packing(real) if cache is None and mask is None and padded_on_the_right(real) else None:
+        if packed and not packed.on_the_right:
+            packed = None
+        if packed:
             scope.packed = scope.packed_keys = memory_scope.packed = packed
             x, real = packed.pack(x), packed.real
         for number, layer in enumerate(self.layers):
@@ -219,8 +222,3 @@ class DecoderStack(Stack):
             x = layer(x, memory, scope, memory_scope, kept, real)
         x = self.leave(x, real)
         return packed.unpack(x) if packed else x
-
-
-def padded_on_the_right(real: Bool[Tensor, "B L"] | None) -> bool:
-    """Whether no padding stands before a real token."""
-    return real is not None and bool((real[:, 1:] <= real[:, :-1]).all())
