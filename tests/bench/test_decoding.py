@@ -89,6 +89,8 @@ def test_the_command_prints_a_table_and_writes_all_figures(tiny, tmp_path, capsy
         (["--figure", "all.gif"], "--figure all.gif: give a file that ends with .png, .pdf or .svg"),
         (["--figure", "nowhere/all.png"], "there is no folder nowhere"),
         (["--training", "zh-en"], "--training zh-en: give small or base"),
+        (["--training", "--json", "nowhere/all.json"], "--json nowhere/all.json: there is no folder nowhere"),
+        (["--training", "--joeynmt", "nowhere/python"], "--joeynmt nowhere/python: there is no such program"),
     ],
 )
 def test_what_cannot_be_raced_is_said_before_anything_is_measured(arguments, says, capsys):

@@ -215,7 +215,28 @@ def hook(model):
         layer.feed_forward.register_forward_hook(lambda *given: None)
 
 
-@pytest.mark.parametrize("change", [unknown_network, unknown_activation, hook])
+def unknown_map(model):
+    class Shifting(torch.nn.Linear):
+        """Looks at its neighbour."""
+
+    for layer in (*model.encoder.layers, *model.decoder.layers):
+        layer.feed_forward.outer.__class__ = Shifting
+
+
+def unknown_norm(model):
+    model.encoder.final_norm = model.decoder.final_norm = torch.nn.Sequential()
+    model.encoder.final_norm.forward = model.decoder.final_norm.forward = lambda x, real: x
+
+
+def backward_hook(model):
+    for stack in (model.encoder, model.decoder):
+        stack.layers[0].feed_forward.register_full_backward_hook(lambda *given: None)
+
+
+CHANGES = [unknown_network, unknown_activation, unknown_map, unknown_norm, hook, backward_hook]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_padding_stays_where_a_layer_may_mix_tokens_or_is_watched(change):
     src, tgt = padded_pairs()
     model = tiny()

@@ -12,7 +12,7 @@ and back, from dO (Dao et al. 2022, "FlashAttention", appendix B.2):
 masking, there and back, and keep them twice. A, made once for all layers, costs one addition and nothing on the way
 back, since a forbidden weight is 0 and so is its gradient.
 
-Its gradients have no gradients themselves; those of `functional.attention` do.
+Gradients of gradients are wanted rarely: there the plain words are said again, and PyTorch finds both.
 
 Some operations are in float32 although autocast would do them in bf16: PyTorch's softmax of short rows is five times
 as fast in float32 on a CPU, there and back.
@@ -22,8 +22,8 @@ import math
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from prosector.attention.functional import accumulation_type, as_autocast_does, attention, in_full, share_heads
 from prosector.attention.scope import Scope
@@ -37,48 +37,71 @@ def written_out(query: Tensor, key: Tensor, value: Tensor, scope: Scope, scale: 
     Raises:
         ValueError: the mask was made for another number of rows or heads; both are named.
     """
-    key, value = share_heads(key, query.shape[1]), share_heads(value, query.shape[1])
+    rows, n_heads = query.shape[:2]
+    key, value = (share_heads(x, n_heads).expand(rows, -1, -1, -1) for x in (key, value))
     if torch.compiler.is_compiling():  # a compiler fuses the plain words, and cannot follow the others
         return attention(query, key, value, scope.may_look_of(query), scope.bias, scale)
     added, some = scope.added_to(query)
     # The way back runs without autocast, and must compute the same.
     query, key, value = as_autocast_does(in_full(query)), as_autocast_does(in_full(key)), as_autocast_does(value)
-    return _WrittenOut.apply(query, key, value, added, some, 1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    flat = (x.flatten(0, 1) for x in (query, key, value))
+    return _WrittenOut.apply(*flat, added, some, scale, n_heads).unflatten(0, (rows, n_heads))
+
+
+def weigh(
+    query: Float[Tensor, "BH Lq d"],
+    key: Float[Tensor, "BH Lk d"],
+    added: Tensor | None,
+    some: Tensor | None,
+    scale: float,
+    n_heads: int,
+) -> Float[Tensor, "BH Lq Lk"]:
+    """W, in float32 at least."""
+    scores = torch.bmm(query, key.transpose(1, 2)).unflatten(0, (len(query) // n_heads, n_heads))
+    if added is None:
+        scores = scores * scale
+    else:
+        scores = torch.add(added, scores, alpha=scale)
+    weights = scores.softmax(-1, dtype=accumulation_type(scores.dtype))
+    return (weights if some is None else weights * some).flatten(0, 1)
 
 
 class _WrittenOut(torch.autograd.Function):
-    """Forward and back as above; heads and rows are one dimension inside."""
+    """Forward and back as above; rows and heads are one dimension."""
 
     @staticmethod
     def forward(
-        ctx: Any, query: Tensor, key: Tensor, value: Tensor, added: Tensor | None, some: Tensor | None, scale: float
+        ctx: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        added: Tensor | None,
+        some: Tensor | None,
+        scale: float,
+        n_heads: int,
     ) -> Tensor:
-        rows, n_heads = query.shape[:2]
-        query, key, value = flat(query), flat(key), flat(value)
-        scores = torch.bmm(query, key.transpose(1, 2)).unflatten(0, (rows, n_heads))
-        scores = scores * scale if added is None else torch.add(added, scores, alpha=scale)
-        weights = scores.softmax(-1, dtype=accumulation_type(scores.dtype))
-        if some is not None:
-            weights.mul_(some)
-        ctx.save_for_backward(query, key, value, weights)
-        ctx.scale, ctx.added = scale, None if added is None else added.shape
-        return torch.bmm(flat(weights).to(value.dtype), value).unflatten(0, (rows, n_heads))
+        weights = weigh(query, key, added, some, scale, n_heads)
+        ctx.save_for_backward(query, key, value, weights, added, some)
+        ctx.scale, ctx.n_heads = scale, n_heads
+        return torch.bmm(weights.to(value.dtype), value)
 
     @staticmethod
-    @once_differentiable  # what it keeps is no function of its inputs any more
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        query, key, value, weights = ctx.saved_tensors
-        rows_and_heads, of_output = weights.shape[:2], flat(gradients[0])
-        of_value = torch.bmm(flat(weights).to(of_output.dtype).transpose(1, 2), of_output)
-        of_weights = torch.bmm(of_output, value.transpose(1, 2)).view_as(weights).to(weights.dtype)
+        query, key, value, weights, added, some = ctx.saved_tensors
+        (of_output,) = gradients
+        if torch.is_grad_enabled():  # somebody wants gradients of these gradients
+            leaves = (query, key, value, added)
+            wanted = [leaf for leaf, needed in zip(leaves, ctx.needs_input_grad, strict=False) if needed]
+            output = torch.bmm(weigh(query, key, added, some, ctx.scale, ctx.n_heads).to(value.dtype), value)
+            found = iter(torch.autograd.grad(output, wanted, of_output, create_graph=True))
+            return *(next(found) if needed else None for needed in ctx.needs_input_grad[:4]), None, None, None
+        of_value = torch.bmm(weights.to(of_output.dtype).transpose(1, 2), of_output)
+        of_weights = torch.bmm(of_output, value.transpose(1, 2)).to(weights.dtype)
         of_scores = torch.ops.aten._softmax_backward_data(of_weights, weights, -1, weights.dtype)
-        of_added = of_scores.sum_to_size(ctx.added) if ctx.needs_input_grad[3] else None
-        of_scores = flat(of_scores.mul(ctx.scale).to(query.dtype))
+        of_added = None
+        if ctx.needs_input_grad[3]:
+            of_added = of_scores.unflatten(0, (len(query) // ctx.n_heads, ctx.n_heads)).sum_to_size(added.shape)
+        of_scores = of_scores.mul(ctx.scale).to(query.dtype)
         of_query, of_key = torch.bmm(of_scores, key), torch.bmm(of_scores.transpose(1, 2), query)
-        of_three = (x.unflatten(0, rows_and_heads) for x in (of_query, of_key, of_value))
-        return *of_three, of_added, None, None
-
-
-def flat(x: Tensor) -> Tensor:
-    """Rows and heads as one dimension: [B, H, L, d] becomes [B·H, L, d]."""
-    return x.reshape(-1, *x.shape[2:])
+        return of_query, of_key, of_value, of_added, None, None, None

@@ -26,16 +26,21 @@ from prosector.positions.base import Position
 from prosector.tap import current_observer, tap
 
 # What treats each token for itself, or is told where tokens stand; a subclass may do otherwise.
-TOKEN_BY_TOKEN = {FeedForward, SwiGLU, GeGLU, LayerNorm, RMSNorm, BatchNorm, PostNorm, PreNorm, MultiHeadAttention}
+TOKEN_BY_TOKEN = {
+    *(EncoderLayer, DecoderLayer, MultiHeadAttention, FeedForward, SwiGLU, GeGLU, PostNorm, PreNorm),
+    *(LayerNorm, RMSNorm, BatchNorm, Dropout, nn.Linear, nn.Identity),
+}
 
 
-def token_by_token(layer: nn.Module) -> bool:
-    """Whether a layer is known to do so, and nobody watches its parts by PyTorch's hooks."""
-    parts = list(layer.children())
-    known = type(layer) in (EncoderLayer, DecoderLayer) and all(type(part) in TOKEN_BY_TOKEN for part in parts)
-    functions = [part.activation for part in parts if isinstance(part, FeedForward)]
-    hooked = any(part._forward_hooks or part._forward_pre_hooks for part in layer.modules())
-    return known and all(function in ACTIVATIONS.values() for function in functions) and not hooked
+def token_by_token(module: nn.Module) -> bool:
+    """Whether a layer or a norm is known to do so with all its parts, and nobody watches them by PyTorch's hooks."""
+    for part in module.modules():
+        hooks = part._forward_hooks, part._forward_pre_hooks, part._backward_hooks, part._backward_pre_hooks
+        if type(part) not in TOKEN_BY_TOKEN or any(hooks):
+            return False
+        if isinstance(part, FeedForward) and part.activation not in ACTIVATIONS.values():
+            return False
+    return True
 
 
 class Stack(nn.Module):
@@ -112,7 +117,8 @@ class Stack(nn.Module):
         """
         if real is None or real.device.type != "cpu" or torch.compiler.is_compiling() or not padding_unwanted():
             return None
-        if current_observer() is not None or not all(map(token_by_token, self.layers)) or real.all() or not real.any():
+        parts = [*self.layers, *([] if self.final_norm is None else [self.final_norm])]
+        if current_observer() is not None or not all(map(token_by_token, parts)) or real.all() or not real.any():
             return None
         return Packing(real)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -99,6 +100,10 @@ def bench(
 
     if figure:
         checked(figure)
+    if json_file and not json_file.parent.is_dir():
+        raise FileNotFoundError(f"--json {json_file}: there is no folder {json_file.parent}")
+    if joeynmt and not shutil.which(joeynmt):
+        raise FileNotFoundError(f"--joeynmt {joeynmt}: there is no such program; benchmarks/joeynmt.sh makes one")
     threads = threads or torch.get_num_threads()
     if training + tokenising + long > 1:
         raise ValueError("--training, --tokenising and --long are contests of their own: give one")
