@@ -101,7 +101,7 @@ def step_rates(config: TransformerConfig, rows: int, written: int, rounds: int) 
 def call_seconds(rows: int, rounds: int) -> float:
     """Of one call and the Python around it: a step of a model of 8 features, by its number of calls.
 
-    Before each, 64 MB go through the caches, as weights do between a real step's calls; it doubles the price.
+    Before each, 64 MB go through the caches, as weights do between a real step's calls; it raises the price.
     """
     narrow = TransformerConfig(tie="all", d_model=8, n_heads=1, d_ff=8, source_vocab=50, target_vocab=50)
     others = torch.ones(16_000_000)

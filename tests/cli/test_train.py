@@ -129,6 +129,13 @@ def test_data_that_cannot_be_meant_are_named(train, tmp_path, monkeypatch, optio
     assert what in result.err.splitlines()[-1]
 
 
+def test_freed_memory_is_kept_for_the_next_step(train, model, monkeypatch):
+    asked = []
+    monkeypatch.setattr("prosector.training.memory.keep_freed_memory", lambda: asked.append(True))
+    train(out=model)  # which is refused, as a model is there
+    assert asked == [True]
+
+
 def test_nothing_is_trained_over(train, model):
     result = train(out=model)
     assert result.code == 2

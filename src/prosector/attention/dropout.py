@@ -22,7 +22,7 @@ def keep_mask(x: Tensor, p: float) -> Tensor:
     """Which values of x stay, 1, and which go, 0: a byte each, shaped like x.
 
     One stays with probability 1 - ⌊256 p + ½⌋ / 256, not below 1/256. In bytes, because PyTorch's comparisons and
-    products with bools take thirty times as long on a CPU.
+    products with bools take many times as long on a CPU.
     """
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
     return words.view(torch.uint8)[: x.numel()].ge_(share_of_256(p)).view(x.shape)

@@ -15,7 +15,7 @@ Shapes: B rows, L tokens of a line, N real tokens in all and a few zeros after t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from torch import Tensor
 
 from prosector.attention import functional
 
-FULL = 16  # N is a multiple of it: some other numbers of rows make products a fifth slower
+FULL = 16  # N is a multiple of it: with some other numbers of rows products are slower
 
 
 _wanted: ContextVar[bool] = ContextVar("prosector_without_padding", default=False)
@@ -65,6 +65,9 @@ class Places(NamedTuple):
     number: int
 
 
+Way = Callable[[Tensor, Places], Tensor]
+
+
 class Packing:
     """Where the real tokens of a batch stand.
 
@@ -92,20 +95,20 @@ class Packing:
 
     def pack(self, x: Float[Tensor, "B L d"]) -> Float[Tensor, "1 N d"]:
         """The real tokens alone."""
-        return _Gather.apply(x.flatten(0, 1), self.tokens)[None]
+        return gathering(x.flatten(0, 1), self.tokens)[None]
 
     def unpack(self, x: Float[Tensor, "1 N d"]) -> Float[Tensor, "B L d"]:
         """All tokens; padding becomes zeros."""
-        return _Spread.apply(x[0], self.tokens).unflatten(0, (self.rows, self.length))
+        return spreading(x[0], self.tokens).unflatten(0, (self.rows, self.length))
 
     def split_heads(self, x: Float[Tensor, "1 N Hd"], n_heads: int) -> Float[Tensor, "B H L d"]:
         """`functional.split_heads` of the padded batch."""
         heads = x.reshape(x.shape[1] * n_heads, -1)
-        return _Spread.apply(heads, self.heads(n_heads)).unflatten(0, (self.rows, n_heads, self.length))
+        return spreading(heads, self.heads(n_heads)).unflatten(0, (self.rows, n_heads, self.length))
 
     def merge_heads(self, heads: Float[Tensor, "B H L d"]) -> Float[Tensor, "1 N Hd"]:
         """`functional.merge_heads` of the padded batch, and its real tokens alone."""
-        return _Gather.apply(heads.flatten(0, 2), self.heads(heads.shape[1])).view(*self.real.shape, -1)
+        return gathering(heads.flatten(0, 2), self.heads(heads.shape[1])).view(*self.real.shape, -1)
 
     def heads(self, n_heads: int) -> Places:
         """Where heads stand: packed as [N, H], padded as [B, H, L]."""
@@ -137,30 +140,27 @@ def gather(padded: Float[Tensor, "P d"], places: Places) -> Float[Tensor, "N d"]
     return packed
 
 
-class _Spread(torch.autograd.Function):
-    """`spread`, whose way back is to gather; PyTorch's own would add up rows, one after the other."""
+class _Move(torch.autograd.Function):
+    """`spread` or `gather`, each the other's way back; PyTorch's own would add up rows, one after the other."""
 
     @staticmethod
-    def forward(ctx: Any, packed: Tensor, places: Places) -> Tensor:
-        ctx.places = places
-        return spread(packed, places)
+    def forward(ctx: Any, x: Tensor, places: Places, there: Way, back: Way) -> Tensor:
+        ctx.places, ctx.back = places, back
+        return there(x, places)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return gather(gradients[0], ctx.places), None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        return ctx.back(gradients[0], ctx.places), None, None, None
 
 
-class _Gather(torch.autograd.Function):
-    """`gather`, whose way back is to spread."""
+def spreading(packed: Tensor, places: Places) -> Tensor:
+    """`spread`, with its way back."""
+    return _Move.apply(packed, places, spread, gather)
 
-    @staticmethod
-    def forward(ctx: Any, padded: Tensor, places: Places) -> Tensor:
-        ctx.places = places
-        return gather(padded, places)
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return spread(gradients[0], ctx.places), None
+def gathering(padded: Tensor, places: Places) -> Tensor:
+    """`gather`, with its way back."""
+    return _Move.apply(padded, places, gather, spread)
 
 
 # --- of any batch ----------------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ back, since a forbidden weight is 0 and so is its gradient.
 
 Gradients of gradients are wanted rarely: there the plain words are said again, and PyTorch finds both.
 
-Some operations are in float32 although autocast would do them in bf16: PyTorch's softmax of short rows is five times
-as fast in float32 on a CPU, there and back.
+Some operations are in float32 although autocast would do them in bf16: PyTorch's softmax of short rows is several
+times as fast in float32 on a CPU, there and back.
 """
 
 import math

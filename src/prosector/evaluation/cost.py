@@ -132,9 +132,8 @@ def training_bytes(config: TransformerConfig, tokens: int, length: int, a_number
     in pieces.
     """
     d, q, _, ff, _ = widths(config)
-    inner = {"relu": 1, **dict.fromkeys(GATED, 4)}.get(
-        config.activation, 2
-    ) * ff  # what the activation's way back needs
+    activated = 1 if config.activation == "relu" else 4 if config.activation in GATED else 2  # what its way back needs
+    inner = activated * ff
     attention, feed_forward = 2 * d + 4 * q, 2 * d + inner
     numbers = config.encoder_layers * (attention + feed_forward)
     numbers += config.decoder_layers * (2 * attention + feed_forward)
